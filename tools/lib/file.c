@@ -1,0 +1,280 @@
+/* Whole files, trees of folders, and where the project lies. */
+#include "file.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_all(int fd, struct buf *b, size_t expected)
+{
+	ssize_t n;
+
+	buf_reserve(b, expected);
+	for (;;) {
+		buf_reserve(b, 4096);
+		n = read(fd, b->data + b->len, b->cap - b->len - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		b->len += (size_t)n;
+	}
+	b->data[b->len] = '\0';
+	return (int)n;
+}
+
+int file_read(const char *path, struct buf *b, struct err *e)
+{
+	size_t start = b->len;
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return err_set(e, "cannot open '%s':", path);
+	rc = fstat(fd, &st);
+	if (rc == 0)
+		rc = read_all(fd, b, st.st_size > 0 ? (size_t)st.st_size + 1 : 0);
+	if (rc < 0) {
+		b->len = start;
+		err_set(e, "cannot read '%s':", path);
+	}
+	close(fd);
+	return rc;
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+	ssize_t done;
+
+	for (; n > 0; p += done, n -= (size_t)done) {
+		done = write(fd, p, n);
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		if (done < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int file_write(const char *path, const void *data, size_t n, struct err *e)
+{
+	char *temp = xasprintf("%s.XXXXXX", path);
+	mode_t mask = umask(0);
+	int fd, rc = -1;
+
+	umask(mask);
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0) {
+		err_set(e, "cannot create '%s':", temp);
+		goto out;
+	}
+	if (fchmod(fd, 0666 & ~mask) || write_all(fd, data, n) || fsync(fd)) {
+		err_set(e, "cannot write '%s':", temp);
+		close(fd);
+		goto remove;
+	}
+	if (close(fd) || rename(temp, path)) {
+		err_set(e, "cannot replace '%s':", path);
+		goto remove;
+	}
+	rc = 0;
+	goto out;
+remove:
+	unlink(temp);
+out:
+	free(temp);
+	return rc;
+}
+
+int file_mkdirs(const char *path, struct err *e)
+{
+	char *copy = xstrdup(path);
+	int rc = 0;
+
+	for (char *p = copy + 1; rc == 0 && *copy; p++) {
+		char c = *p;
+
+		if (c != '/' && c != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(copy, 0777) && errno != EEXIST)
+			rc = err_set(e, "cannot make directory '%s':", copy);
+		*p = c;
+		if (c == '\0')
+			break;
+	}
+	if (rc == 0) {
+		struct stat st;
+
+		if (stat(path, &st) || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR)))
+			rc = err_set(e, "cannot make directory '%s':", path);
+	}
+	free(copy);
+	return rc;
+}
+
+bool file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* Opens a folder inside dir, without following a link or leaving the file system, even when its mode forbids that. */
+static int open_folder(int dir, const char *name, dev_t dev)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -1;
+	if (!S_ISDIR(st.st_mode) || (dev && st.st_dev != dev)) {
+		errno = S_ISDIR(st.st_mode) ? EXDEV : ENOTDIR;
+		return -1;
+	}
+	if ((st.st_mode & 0700) != 0700 && fchmodat(dir, name, 0700, 0))
+		return -1;
+	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool is_dots(const struct dirent *entry)
+{
+	return !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+}
+
+static int remove_plain(int dir, const char *name)
+{
+	return unlinkat(dir, name, 0) && unlinkat(dir, name, AT_REMOVEDIR) ? -1 : 0;
+}
+
+/* Moves the folder `name` of dir up into root, under a name that is free there. */
+static int move_up(int dir, const char *name, int root, dev_t dev)
+{
+	static unsigned long serial;
+	char fresh[64];
+	int rc, fd = open_folder(dir, name, dev);	/* makes it ours to move */
+
+	if (fd < 0)
+		return -1;
+	close(fd);
+	do {
+		snprintf(fresh, sizeof fresh, ".removed-%lu", serial++);
+		rc = renameat2(dir, name, root, fresh, RENAME_NOREPLACE);
+	} while (rc && errno == EEXIST);
+	return rc;
+}
+
+/* Removes one entry of root. Folders inside it that are not empty move up into root and get their turn there, so the
+ * depth of a tree made in bad faith costs neither stack nor descriptors. */
+static int remove_entry(int root, const char *name, dev_t dev)
+{
+	struct dirent *entry;
+	int fd, rc = 0;
+	DIR *d;
+
+	if (!remove_plain(root, name))
+		return 0;
+	fd = open_folder(root, name, dev);
+	if (fd < 0)
+		return -1;
+	d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return -1;
+	}
+	while (rc == 0 && (entry = readdir(d)))
+		if (!is_dots(entry) && remove_plain(fd, entry->d_name))
+			rc = move_up(fd, entry->d_name, root, dev);
+	closedir(d);
+	return rc ? rc : unlinkat(root, name, AT_REMOVEDIR);
+}
+
+int file_remove_tree(const char *path, struct err *e)
+{
+	struct dirent *entry;
+	bool seen = true;
+	struct stat st;
+	int rc = 0, fd = open_folder(AT_FDCWD, path, 0);
+	DIR *root = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!root || fstat(fd, &st))
+		rc = -1;
+	while (rc == 0 && seen) {
+		seen = false;
+		rewinddir(root);
+		while (rc == 0 && (entry = readdir(root)))
+			if (!is_dots(entry)) {
+				seen = true;
+				rc = remove_entry(fd, entry->d_name, st.st_dev);
+			}
+	}
+	if (rc == 0)
+		rc = rmdir(path);
+	if (rc)
+		err_set(e, "cannot remove '%s':", path);
+	if (root)
+		closedir(root);
+	else if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* The folder above the running program's own: ROOT for ROOT/bin/d2k-x. */
+static char *program_parent(void)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	if (n < 0)
+		die("cannot read '/proc/self/exe':");
+	path[n] = '\0';
+	for (int up = 0; up < 2; up++) {
+		char *slash = strrchr(path, '/');
+
+		if (slash)
+			*slash = '\0';
+	}
+	return xstrdup(*path ? path : "/");
+}
+
+const char *file_root(void)
+{
+	static char *root;
+	const char *env = getenv("D2K_ROOT");
+
+	if (env && *env)
+		return env;
+	if (!root)
+		root = program_parent();
+	return root;
+}
+
+char *file_in_root(const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list args;
+	char *rest;
+
+	va_start(args, fmt);
+	if (vasprintf(&rest, fmt, args) < 0)
+		die("out of memory");
+	va_end(args);
+	buf_addf(&b, "%s/%s", file_root(), rest);
+	free(rest);
+	return buf_detach(&b);
+}
+
+const char *file_python(void)
+{
+	static char *python;
+	const char *env = getenv("D2K_PYTHON");
+
+	if (env && *env)
+		return env;
+	if (!python)
+		python = file_in_root(".venv/bin/python3");
+	return python;
+}
