@@ -4,6 +4,7 @@
  * nothing is converted. */
 #ifndef SCAN_H
 #define SCAN_H
+#include "buf.h"
 #include "die.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,4 +31,9 @@ struct scan {
 int scan_object(const char *line, size_t n, struct scan *s, struct err *e);
 /* The same checks for any JSON value (an API reply, a file); members are not collected. */
 int scan_value(const char *text, size_t n, struct err *e);
+/* Appends the text of a checked string (what lies between its quotes) with its escapes decoded. */
+void scan_decode(struct span inside, struct buf *out);
+/* The character of the checked \u escape at p; *len is 12 for a surrogate pair, else 6. NUL and a lone surrogate are
+ * U+FFFD, here and everywhere that strings are read. */
+unsigned scan_unicode(const char *p, const char *end, size_t *len);
 #endif
