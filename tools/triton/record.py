@@ -1,0 +1,559 @@
+"""Records what a submission launches, without a GPU.
+
+run() is called with tensors that have no values, under a Triton driver that writes launches down instead of performing
+them. Kernels compile in threads meanwhile. Each workload is recorded twice, with its tensors at other addresses; the two
+must agree. What comes out are kernels (cubin, PTX, resources) and one plan of steps per workload.
+
+In: a job as JSON on stdin, {"source", "target", "workloads": [{"id", "params", "tensors": [{"name", "dtype", "shape",
+"role"}]}]}. Out: the result as JSON on file descriptor 3. With arguments, by hand: see job.py.
+
+In a plan, a scalar is {TYPE: value}, where integers above 2^53 and non-finite floats are strings; extents, strides and
+box of a tensor map are listed innermost first, as cuTensorMapEncodeTiled takes them (one stride fewer than extents).
+"""
+import base64
+import concurrent.futures
+import contextlib
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import types
+
+import d2k
+import load
+
+os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # Triton's own default; it warns when this is unset
+for _name in [n for n in os.environ if n.startswith(("TRITON_", "LLVM_", "MLIR_", "PTXAS_")) and n != "TRITON_DEFAULT_FP_FUSION"]:
+    del os.environ[_name]  # what is built must not depend on somebody's settings
+
+import triton
+import triton.backends.nvidia.compiler as nvidia_compiler
+import triton.runtime.cache
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import expand_signature
+from triton.backends.nvidia.driver import TMA_DTYPE_DEVICE_TO_HOST, TMA_TF32
+from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
+from triton.runtime import jit
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.errors import PTXASError
+
+TARGETS = {"sm_90": (90, 132), "sm_100": (100, 148)}  # compute capability, SMs
+MAX_SHARED = 227 * 1024  # bytes one block may have, on both
+MAX_TENSOR_MEMORY = 512  # columns
+MAX_THREADS = 1024
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_STEPS = 20000
+L2_PROMOTION_128B = 2  # what Triton's launcher asks for
+PARAMS = {"u1": "i1", "fp32": "f32", "fp64": "f64", "nvTmaDesc": "tensormap"}
+
+
+class Unusable(Exception):
+    """One compiled variant cannot be used; autotuning drops it, anything else fails with it."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+
+# --- compiling -------------------------------------------------------------------------------------------------------
+
+ptxas_logs = {}  # PTX text: what ptxas said about it
+
+
+def run_ptxas(command, **options):
+    """subprocess.run for Triton's call of ptxas, keeping what it reports before Triton deletes it."""
+    try:
+        return subprocess.run(command, **options)
+    finally:
+        with open(command[-3]) as ptx, open(options["stderr"].name) as log:
+            ptxas_logs[ptx.read()] = log.read()
+
+
+def resources(name, ptx):
+    """Registers, spilled bytes and stack bytes of a kernel, as ptxas reports them; None where it does not."""
+    log = ptxas_logs.get(ptx, "")
+    log = log[max(log.find(f"Function properties for {name}\n"), 0):]
+    found = [re.search(p, log) for p in (r"Used (\d+) registers", r"(\d+) bytes spill stores", r"(\d+) bytes stack frame")]
+    return [int(m[1]) if m else None for m in found]
+
+
+def ptxas_notes(ptx):
+    """Warnings worth an author's attention, such as wgmma instructions being serialised."""
+    lines = re.findall(r"^(?:ptxas )?(?:warning|info)\s*: (.*(?:Potential Performance|[Ww]arning).*)$", ptxas_logs.get(ptx, ""), re.M)
+    return list(dict.fromkeys(re.sub(r" in (?:the )?function '\w+'", "", line) for line in lines))
+
+
+def locate(src, lineno):
+    """The submission's line for line `lineno` of a jitted function's text, and that function's name."""
+    for fn in jit._triton_jit_function_registry.values():
+        if fn._src == src:
+            own = fn.file_name == load.FILE
+            return (fn.def_file_line_number + lineno - 1 if own else None), fn.__name__
+    return None, None
+
+
+def describe_compile_error(error):
+    """A compilation error as its chain of places, outermost first, ending in what was wrong."""
+    places, reason = [], ""
+    while error is not None:
+        if isinstance(error, CompilationError):
+            lineno = getattr(error.node, "lineno", None)
+            line, name = locate(error.src, lineno) if lineno else (None, None)
+            if line:
+                places.append(f"{load.FILE}:{line}: in {name}: {load.source_line(line)}")
+            reason = error.error_message or reason
+        else:
+            reason = f"{type(error).__name__}: {error}"
+        error = error.__cause__
+    return "\n".join(list(dict.fromkeys(places)) + [str(reason).strip() or "compilation failed"])
+
+
+class Kernel:
+    """A kernel being compiled. Triton sees just enough of its CompiledKernel to launch it."""
+
+    function = packed_metadata = None
+
+    def __init__(self, source, future):
+        self.source, self.future = source, future
+        self.line = source.fn.def_file_line_number if source.fn.file_name == load.FILE else None
+
+    def launch_metadata(self, grid, stream, *args):
+        return None
+
+    def run(self, x, y, z, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *args):
+        recorder().launch(self, (x, y, z), args)
+
+    def result(self):
+        """Triton's compiled kernel, or Unusable."""
+        name = self.source.name
+        try:
+            compiled = self.future.result()
+        except PTXASError as e:
+            text = re.search(r"`ptxas` stderr:\n(.*?)\n(?:Repro command|\Z)", str(e), re.S)
+            text = re.sub(r"/\S*/", "", text[1] if text else str(e))
+            lacking = re.search(r"Register allocation failed|too many|too much", text)
+            raise Unusable("out_of_resources" if lacking else "compile_error", f"kernel {name}: ptxas failed:\n{text.strip()}") from e
+        except CompileTimeAssertionFailure as e:
+            raise Unusable("compile_error", describe_compile_error(e)) from e
+        except CompilationError as e:
+            raise load.Refusal("compile_error", describe_compile_error(e)) from e
+        except Exception as e:
+            where = f"{load.FILE}:{self.line}: " if self.line else ""
+            raise load.Refusal("compile_error", f"{where}in {name}: {type(e).__name__}: {e}") from e
+        self.check_limits(name, compiled.metadata)
+        return compiled
+
+    def check_limits(self, name, m):
+        limits = (("bytes of shared memory", m.shared, MAX_SHARED), ("threads", m.num_warps * m.warp_size, MAX_THREADS),
+                  ("columns of tensor memory", getattr(m, "tmem_size", None) or 0, MAX_TENSOR_MEMORY))
+        for what, used, limit in limits:
+            if used > limit:
+                where = f"{load.FILE}:{self.line}: " if self.line else ""
+                raise Unusable("out_of_resources", f"{where}kernel {name} needs {used} {what}; the limit is {limit}\n"
+                               "smaller blocks or fewer num_stages need less")
+
+    def __getattr__(self, name):
+        return getattr(self.future.result(), name)
+
+
+class Compiler:
+    """Takes the place of JITFunction._do_compile: same kernels, but made in threads."""
+
+    def __init__(self, threads):
+        self.pool = concurrent.futures.ThreadPoolExecutor(threads)
+        self.seconds = 0.0  # summed over kernels
+
+    def start(self, fn, key, signature, device, constexprs, options, attrs, warmup):
+        kernels, _, target, _, _ = fn.device_caches[device]
+        if getattr(options, "ir_override", None):
+            raise load.Refusal("host_error", "ir_override is not supported: kernels come from the submission's source")
+        source = fn.ASTSource(fn, signature, constexprs, attrs)
+        kernels[key] = Kernel(source, self.pool.submit(self.compile, fn, source, target, options))
+        return kernels[key]
+
+    def compile(self, fn, source, target, options):
+        start = time.perf_counter()
+        try:
+            return fn.compile(source, target=target, options=options.__dict__)
+        finally:
+            self.seconds += time.perf_counter() - start
+
+
+# --- recording -------------------------------------------------------------------------------------------------------
+
+
+class Launch:
+    """One launch as it was asked for; its kernel may still be compiling."""
+
+    def __init__(self, kernel, grid, args, line, config):
+        self.kernel, self.grid, self.args, self.line, self.config = kernel, grid, args, line, config
+
+
+def capture(type_, arg):
+    """An argument in a form that later changes of host objects cannot reach."""
+    if type_ == "constexpr":
+        return None
+    if isinstance(type_, tuple):
+        return [capture(t, a) for t, a in zip(type_, arg)]
+    if type_.startswith("tensordesc"):
+        if "im2col" in type_:
+            raise TypeError("im2col descriptors are not supported")
+        return types.SimpleNamespace(base=capture("*", arg.base), shape=list(arg.shape), strides=list(arg.strides),
+                                     nan=arg.padding == "nan", tf32=arg.round_f32_to_tf32)
+    if type_.startswith("*"):
+        while isinstance(arg, jit.TensorWrapper):
+            arg = arg.base
+        if not isinstance(arg, d2k.Tensor):
+            raise TypeError(f"a pointer argument must be a tensor, not {type(arg).__name__}")
+        return {"ptr": arg._buffer.name, "offset": arg._offset}
+    return arg
+
+
+def scalar(type_, value):
+    """{TYPE: value} for the plan."""
+    name = PARAMS.get(type_, type_)
+    if name in ("f32", "f64"):
+        value = float(value)
+        return {name: value if math.isfinite(value) else str(value)}
+    if re.fullmatch(r"[iu]\d+", name):
+        value = int(value)
+        return {name: value if abs(value) <= 2**53 else str(value)}
+    raise load.Refusal("host_error", f"kernel arguments of type {type_} are not supported")
+
+
+def tensor_map(desc, meta):
+    """The arguments of cuTensorMapEncodeTiled for a host-side descriptor."""
+    extents = [n * (2 if meta["fp4_padded"] and i == len(desc.shape) - 1 else 1) for i, n in enumerate(desc.shape)]
+    dtype = TMA_TF32 if desc.tf32 else TMA_DTYPE_DEVICE_TO_HOST[meta["elem_type"]]
+    return {"tensormap": dict(desc.base, dtype=dtype, dims=extents[::-1],
+                              strides_bytes=[n * meta["elem_size"] for n in desc.strides[-2::-1]],
+                              box=list(meta["block_size"])[::-1], element_strides=[1] * len(extents), swizzle=meta["swizzle"],
+                              interleave=0, l2promo=L2_PROMOTION_128B, oob=1 if desc.nan else 0)}
+
+
+def arguments(signature, args, metas):
+    """A launch's arguments in the order of the kernel's parameters."""
+    out = []
+    for type_, arg in zip(signature, args):
+        if type_ == "constexpr":
+            continue
+        elif isinstance(type_, tuple):
+            out += arguments(type_, arg, metas)
+        elif type_.startswith("*"):
+            out.append(arg)
+        elif type_.startswith("tensordesc"):
+            if metas:
+                out.append(tensor_map(arg, metas.pop(0)))
+            else:
+                out += [arg.base, *(scalar("i64", n) for n in arg.shape + arg.strides), scalar("i1", arg.nan), scalar("i1", arg.tf32)]
+            out += [scalar("i32", n) for n in arg.shape] + [scalar("i64", n) for n in arg.strides]
+        else:
+            out.append(scalar(type_, arg))
+    return out
+
+
+def parameters(signature, metas):
+    """The types of the kernel's parameters; both scratch pointers, which every kernel takes last, are left out."""
+
+    def flat(types_):
+        for t in types_:
+            yield from flat(t) if isinstance(t, tuple) else (t, )
+
+    return ["ptr" if t.startswith("*") else PARAMS.get(t, t) for t in flat(expand_signature(signature, metas, "nvTmaDesc"))
+            if t != "constexpr"]
+
+
+class Recording:
+    """One call of run(): its buffers, and its steps in order. Also the host of the d2k module meanwhile."""
+
+    def __init__(self, workload, repeat, num_sms):
+        self.workload, self.num_sms = workload, num_sms
+        # aligned to exactly 256 bytes, what a buffer on the device may count on; other distances in each repeat
+        self.gap = (2 << 20) + repeat * (1 << 20)
+        self.next = (0x7f0000000000 if repeat == 0 else 0x7a5500000000) + 256
+        self.buffers, self.steps, self.scratches, self.variants = [], [], 0, None
+        self.tensors = [self.tensor(t) for t in workload["tensors"]]
+
+    def buffer(self, name, nbytes, role):
+        b = d2k.Buffer(name, nbytes, role, self.next)
+        self.next += nbytes + self.gap - nbytes % 256
+        self.buffers.append(b)
+        return b
+
+    def tensor(self, t):
+        dtype = d2k._dtypes[t["dtype"]]
+        return d2k.Tensor(self.buffer(t["name"], math.prod(t["shape"]) * dtype.itemsize, t["role"]), dtype, t["shape"])
+
+    def scratch(self, nbytes, zero):
+        taken = {b.name for b in self.buffers}
+        while f"scratch{self.scratches}" in taken:
+            self.scratches += 1
+        b = self.buffer(f"scratch{self.scratches}", nbytes, "scratch")
+        if zero:
+            self.add({"op": "fill", "buffer": b.name, "offset": 0, "bytes": nbytes, "value": 0})
+        return b
+
+    def add(self, step):
+        if len(self.steps) >= MAX_STEPS:
+            raise load.Refusal("host_error", f"run() takes more than {MAX_STEPS} launches and fills")
+        self.steps.append(step)
+
+    def launch(self, kernel, grid, args):
+        grid = tuple(n.__index__() for n in grid)
+        if any(n < 0 or n > limit for n, limit in zip(grid, MAX_GRID)):
+            raise ValueError(f"grid {grid} is outside what the device takes, {MAX_GRID}")
+        args = [capture(t, a) for t, a in zip(kernel.source.signature.values(), args)]
+        made = Launch(kernel, grid, args, load.caller_line(), None)
+        if self.variants is not None:
+            self.variants.append(made)
+        elif math.prod(grid):  # Triton, too, skips a launch of no blocks
+            self.add([made])
+
+    def tune(self, configs, launch):
+        """One launch for each configuration of an autotuned kernel; they become one step."""
+        variants = []
+        for config in configs:
+            self.variants = []
+            try:
+                launch(config)
+                for made in self.variants:
+                    made.config = str(config)
+                variants += self.variants
+            finally:
+                self.variants = None
+        variants = [v for v in variants if math.prod(v.grid)]
+        if variants:
+            self.add(variants)
+
+
+_recording = None
+
+
+def recorder():
+    if _recording is None:
+        raise RuntimeError("kernels can only be launched inside run()")
+    return _recording
+
+
+@contextlib.contextmanager
+def recording(r):
+    global _recording
+    _recording = d2k._host = r
+    try:
+        yield r
+    finally:
+        _recording = d2k._host = None
+
+
+def tune(tuner, *args, **kwargs):
+    """Takes the place of Autotuner.run: nothing is timed here, every configuration is recorded."""
+    if tuner.user_defined_pre_hook or tuner.user_defined_post_hook or tuner.reset_to_zero or tuner.restore_value or any(
+            c.pre_hook for c in tuner.configs):
+        raise load.Refusal("host_error", f"autotune of {tuner.base_fn.__name__}: pre_hook, post_hook, reset_to_zero and "
+                           "restore_value are not supported; d2k.zeros gives zeroed scratch")
+    tuner.nargs = dict(zip(tuner.arg_names, args))
+    configs = tuner.prune_configs(kwargs) if len(tuner.configs) > 1 else tuner.configs
+    for config in configs:
+        twice = kwargs.keys() & config.kwargs.keys()
+        if twice:
+            raise ValueError(f"{', '.join(sorted(twice))} given both in the call and in a configuration")
+    recorder().tune(configs, lambda config: tuner.fn.run(*args, **kwargs, **config.all_kwargs()))
+
+
+class Driver:
+    """What Triton asks of an active driver before a launch. Nothing is ever loaded or launched."""
+
+    def __init__(self, capability):
+        self.target = GPUTarget("cuda", capability, 32)
+        self.utils = types.SimpleNamespace(get_device_properties=lambda device: {
+            "max_shared_mem": MAX_SHARED, "multiprocessor_count": recorder().num_sms, "warpSize": 32})
+
+    def get_current_target(self):
+        return self.target
+
+    def get_current_device(self):
+        return 0
+
+    def get_current_stream(self, device):
+        return 0
+
+    def get_device_capability(self, device=0):
+        return divmod(self.target.arch, 10)
+
+
+def install(capability, threads):
+    """Puts the recording parts into Triton and returns the compiler."""
+    compiler = Compiler(threads)
+    triton.runtime.driver.set_active(Driver(capability))
+    jit.JITFunction._do_compile = lambda fn, *args: compiler.start(fn, *args)
+    Autotuner.run = tune
+    triton.knobs.runtime.launch_enter_hook = triton.knobs.runtime.launch_exit_hook = None
+    # The cache lives as long as this process, so its key need not tell one Triton from another by hashing 300 MB.
+    triton.runtime.cache.triton_key = lambda: triton.__version__
+    nvidia_compiler.subprocess = types.SimpleNamespace(run=run_ptxas, check_output=subprocess.check_output,
+                                                       CalledProcessError=subprocess.CalledProcessError)
+    nvidia_compiler.print = lambda *args: None  # on an error of ptxas it would print the whole PTX
+    return compiler
+
+
+# --- the bundle's parts ----------------------------------------------------------------------------------------------
+
+
+class Bundle:
+    """Kernels, each once, and plans that refer to them by index."""
+
+    def __init__(self):
+        self.kernels, self.index, self.plans, self.notes = [], {}, [], []
+
+    def kernel(self, compiled, params):
+        m, cubin, ptx = compiled.metadata, compiled.asm["cubin"], compiled.asm["ptx"]
+        registers, spills, stack = resources(m.name, ptx)
+        facts = dict(name=m.name, hash=hashlib.sha256(cubin).hexdigest(), shared=m.shared, num_warps=m.num_warps, num_ctas=m.num_ctas,
+                     cluster=[m.num_ctas, 1, 1], cooperative=bool(m.launch_cooperative_grid), pdl=bool(m.launch_pdl),
+                     registers=registers, spills=spills, stack=stack, global_scratch_size=m.global_scratch_size,
+                     global_scratch_align=m.global_scratch_align, profile_scratch_size=m.profile_scratch_size, params=params)
+        key = json.dumps(facts)
+        if key not in self.index:
+            self.index[key] = len(self.kernels)
+            self.kernels.append(dict(facts, cubin=base64.b64encode(cubin).decode(), ptx=ptx))
+            self.notes += [f"kernel {m.name}: {note}" for note in ptxas_notes(ptx)]
+        return self.index[key]
+
+    def variant(self, launch):
+        compiled = launch.kernel.result()
+        signature = launch.kernel.source.signature.values()
+        metas = list(getattr(compiled.metadata, "tensordesc_meta", None) or [])
+        params = parameters(signature, metas)
+        return dict(kernel=self.kernel(compiled, params), grid=list(launch.grid), args=arguments(signature, launch.args, metas),
+                    config=launch.config)
+
+    def launch(self, variants):
+        """The step for one launch; variants that cannot be used are left out, as autotuning does, unless all are."""
+        usable, unusable = [], None
+        for v in variants:
+            try:
+                made = self.variant(v)
+            except (Unusable, load.Refusal) as e:
+                where = f"launched at {load.FILE}:{v.line}: {load.source_line(v.line)}" if v.line else ""
+                config = f"in the configuration {v.config}" if v.config and len(variants) > 1 else ""
+                unusable = load.Refusal(e.status, "\n".join(filter(None, (str(e), config, where))))
+                if isinstance(e, load.Refusal):
+                    raise unusable from e
+                continue
+            if not any(made | {"config": None} == u | {"config": None} for u in usable):
+                usable.append(made)
+        if not usable:
+            raise unusable
+        return {"op": "launch", "variants": usable}
+
+    def plan(self, r):
+        return dict(workload=r.workload["id"], buffers=[dict(name=b.name, bytes=b.nbytes, role=b.role) for b in r.buffers],
+                    steps=[s if isinstance(s, dict) else self.launch(s) for s in r.steps])
+
+
+def differ(a, b, kernels):
+    """In words, the first thing in which two recordings of a workload differ."""
+    if a["buffers"] != b["buffers"]:
+        return "the scratch tensors differ"
+    for i, (s, t) in enumerate(zip(a["steps"], b["steps"])):
+        if s == t:
+            continue
+        if s["op"] != t["op"] or s["op"] == "fill":
+            return f"step {i + 1} differs"
+        for v, w in zip(s["variants"], t["variants"]):
+            name = kernels[v["kernel"]]["name"]
+            if v["kernel"] != w["kernel"]:
+                return f"step {i + 1} launches {name} compiled in two ways, or two kernels"
+            for what in ("grid", "config"):
+                if v[what] != w[what]:
+                    return f"the {what} of {name} (step {i + 1}) is {v[what]} once and {w[what]} once"
+            for k, (x, y) in enumerate(zip(v["args"], w["args"])):
+                if x != y:
+                    return f"argument {k + 1} of {name} (step {i + 1}) is {x} once and {y} once"
+        return f"step {i + 1} differs"
+    return f"one has {len(a['steps'])} steps, the other {len(b['steps'])}"
+
+
+def record(job, threads):
+    capability, num_sms = TARGETS[job["target"]]
+    compiler = install(capability, threads)
+    run = load.load(job["source"])
+    pairs = []
+    for workload in job["workloads"]:
+        pair = [Recording(workload, repeat, num_sms) for repeat in (0, 1)]
+        for r in pair:
+            with recording(r):
+                load.call(run, r.tensors, workload["params"])
+        pairs.append(pair)
+    bundle = Bundle()
+    for first, second in pairs:
+        name = first.workload["id"]
+        if not any(isinstance(s, list) for s in first.steps + second.steps):
+            raise load.Refusal("no_launch", f"run() launched no kernel for workload '{name}'")
+        plan, again = bundle.plan(first), bundle.plan(second)
+        if plan != again:
+            raise load.Refusal("unstable_plan", f"two calls of run() with the same shapes differ (workload '{name}'): "
+                               f"{differ(plan, again, bundle.kernels)}\nrun() must depend on shapes, types and parameters only")
+        bundle.plans.append(plan)
+    return dict(status="ok", message="\n".join(bundle.notes), kernels=bundle.kernels, plans=bundle.plans,
+                compile_seconds=compiler.seconds)
+
+
+def attempt(job, threads):
+    try:
+        return record(job, threads)
+    except load.Refusal as e:
+        return dict(status=e.status, message=str(e), kernels=[], plans=[], compile_seconds=None)
+
+
+# --- by hand, or for d2k-build ---------------------------------------------------------------------------------------
+
+
+def print_result(r):
+    print("status:", r["status"])
+    if r["message"]:
+        print(r["message"])
+    for i, k in enumerate(r["kernels"]):
+        flags = "".join(f" {f}" for f in ("cooperative", "pdl") if k[f])
+        print(f"kernel {i} {k['name']}: {k['registers']} registers, {k['spills']} bytes spilled, {k['stack']} stack, {k['shared']} shared, "
+              f"{k['num_warps']} warps, {k['num_ctas']} CTAs{flags}, global scratch {k['global_scratch_size']}, {k['hash'][:12]}")
+    for p in r["plans"]:
+        scratch = sum(b["bytes"] for b in p["buffers"] if b["role"] == "scratch")
+        print(f"plan {p['workload']}: {len(p['steps'])} steps, {scratch} bytes of scratch")
+        for s in p["steps"][:40]:
+            if s["op"] == "fill":
+                print(f"  fill {s['buffer']} {s['bytes']} bytes")
+            for v in s.get("variants", []):
+                args = " ".join(f"{a['ptr']}+{a['offset']}" if "ptr" in a else ",".join(f"{v}" for v in a.values()) for a in v["args"])
+                print(f"  kernel {v['kernel']} {r['kernels'][v['kernel']]['name']} grid {v['grid']} args {args}"
+                      + (f" [{v['config']}]" if v["config"] else ""))
+        if len(p["steps"]) > 40:
+            print(f"  ... {len(p['steps']) - 40} more")
+    if r["compile_seconds"] is not None:
+        print(f"compiled in {r['compile_seconds']:.2f} s")
+
+
+def main():
+    import job
+    threads = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as cache:
+        triton.knobs.cache.dir = cache
+        if job.is_by_hand():
+            result = attempt(job.by_hand("bench", "Compile a submission and show its kernels and launches."), threads)
+            print_result(result)
+            return result["status"] != "ok"
+        os.set_inheritable(3, False)
+        text = json.dumps(attempt(json.load(sys.stdin), threads), allow_nan=False)
+        with open(3, "w") as out:
+            out.write(text)
+    sys.stdout.flush()
+    os._exit(0)  # no use in waiting for the teardown of compilers
+
+
+if __name__ == "__main__":
+    sys.exit(main())
