@@ -2,7 +2,9 @@
 #include "opt.h"
 #include "die.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,11 +177,29 @@ static int parse_letters(const struct opt *table, char *const *arg)
 	return 0;
 }
 
+static void nothing(int signal_number)
+{
+	(void)signal_number;
+}
+
+/* A closed pipe is an error of the write, not a death by signal; a handler, unlike SIG_IGN, is not passed on to children.
+ * A standard descriptor that is closed stays unusable, instead of becoming the next file opened. */
+static void start(void)
+{
+	struct sigaction closed_pipe = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+
+	sigaction(SIGPIPE, &closed_pipe, NULL);
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+			exit(EXIT_RECORD);
+}
+
 int opt_parse(const struct opt_usage *u, const struct opt *table, int argc, char **argv)
 {
 	int operands = 0, i = 1;
 
 	die_program = u->name;
+	start();
 	for (; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!strncmp(argv[i], "--", 2))
 			i += parse_long(u, table, argv + i);

@@ -45,6 +45,8 @@ struct opt_usage {
 	const char *summary;	/* a few lines on what it reads and what it adds */
 };
 
-/* Parses argv; the operands are moved to the front of argv from index 0 and their number returned. */
+/* Starts the program: names it in messages, makes a write to a closed pipe fail instead of kill, keeps closed standard
+ * descriptors from being taken by other files. Then parses argv; the operands are moved to the front of argv from index
+ * 0 and their number returned. */
 int opt_parse(const struct opt_usage *u, const struct opt *table, int argc, char **argv);
 #endif

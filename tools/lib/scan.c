@@ -52,7 +52,7 @@ static int unexpected(struct scanner *s, const char *why)
 {
 	int c = peek(s);
 
-	if (c < 0)
+	if (c < 0 && s->depth)
 		why = "text ends early";
 	else if (c == 0)
 		why = "raw NUL";
@@ -124,7 +124,7 @@ static int string(struct scanner *s, struct span *inside, bool *escaped)
 		} else if (c >= 0x80 && (len = utf8_sequence(s->p, (size_t)(s->end - s->p)))) {
 			s->p += len;
 		} else {
-			return unexpected(s, "control byte in a string");
+			return unexpected(s, c < 0 ? "no closing quote" : "control byte in a string");
 		}
 	}
 	*inside = (struct span){ start, (size_t)(s->p - start) };
