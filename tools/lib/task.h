@@ -63,7 +63,7 @@ struct task {
 
 struct workload {
 	char *id, *tier, *origin;		/* tier: "bench" or "smoke" */
-	struct var *vars;	int nvars;	/* dims, then params */
+	struct var *vars;	int nvars;	/* dims, then params; the names are the task's own, so it must outlive these */
 };
 
 int task_load(struct task *t, const char *name, struct err *e);
