@@ -1,0 +1,320 @@
+/* check and profile: running the pipeline, reading its record. */
+#include "evaluate.h"
+#include "child.h"
+#include "emit.h"
+#include "hash.h"
+#include "json.h"
+#include "workspace.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RECORD_MAX = 256 << 20, LOG_SHOWN = 12 << 10, KERNELS_SHOWN = 40 };
+
+/* Input ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_section(struct span key)
+{
+	static const char *const sections[] = { "agent", "build", "time", "judge" };
+
+	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+		if (strlen(sections[i]) == key.n && !memcmp(sections[i], key.p, key.n))
+			return true;
+	return false;
+}
+
+/* The trial without what later stages added, and the source so far as the agent's section. */
+static void make_record(const struct record *trial, const char *source, struct buf *out)
+{
+	char sha[HASH_HEX];
+
+	hash_hex(source, strlen(source), sha);
+	emit_open(out, '{');
+	for (int i = 0; i < trial->scan.n; i++) {
+		const struct scan_member *m = &trial->scan.member[i];
+
+		if (is_section(m->key))
+			continue;
+		if (out->data[out->len - 1] != '{')
+			buf_addch(out, ',');
+		buf_addf(out, "\"%.*s\":", (int)m->key.n, m->key.p);
+		emit_raw(out, m->value.p, m->value.n);
+	}
+	emit_key(out, "agent");
+	emit_open(out, '{');
+	emit_kstr(out, "status", "check");
+	emit_kstr(out, "submission", source);
+	emit_kstr(out, "submission_sha256", sha);
+	emit_close(out, '}');
+	emit_close(out, '}');
+	buf_addch(out, '\n');
+}
+
+/* Words ----------------------------------------------------------------------------------------------------------- */
+
+static const char *or_unknown(const char *s)
+{
+	return s ? s : "unknown";
+}
+
+static void add_log(struct buf *out, const char *log)
+{
+	if (!log || !*log)
+		return;
+	text_clip(out, log, strlen(log), LOG_SHOWN);
+	if (out->data[out->len - 1] != '\n')
+		buf_addch(out, '\n');
+}
+
+/* json_print() puts commas, so it needs a buffer of its own. */
+static void add_json(struct buf *out, const struct json *j)
+{
+	struct buf text = BUF_INIT;
+
+	json_print(j, &text);
+	buf_addbuf(out, &text);
+	buf_release(&text);
+}
+
+static void add_metric(struct buf *out, const struct json *m)
+{
+	const char *name = or_unknown(json_get_str(m, "metric"));
+	double value = json_get_num(m, "value", NAN), limit = json_get_num(m, "limit", NAN);
+
+	buf_addf(out, " %s", name);
+	if (isfinite(value))
+		buf_addf(out, " %.4g", value);
+	if (isfinite(limit))
+		buf_addf(out, " (limit %.4g)", limit);
+	if (!json_bool(json_get(m, "ok"), true))
+		buf_addstr(out, " FAILED");
+	buf_addch(out, ';');
+}
+
+static void add_worst(struct buf *out, const struct json *worst)
+{
+	if (json_type(worst) != JSON_OBJ || json_type(json_get(worst, "index")) != JSON_ARR)
+		return;
+	buf_addstr(out, "    worst at ");
+	add_json(out, json_get(worst, "index"));
+	buf_addf(out, ": expected %.6g, got %.6g", json_get_num(worst, "expected", NAN), json_get_num(worst, "got", NAN));
+	buf_addch(out, '\n');
+}
+
+static void add_output(struct buf *out, const struct json *o)
+{
+	const struct json *m;
+	long long wrong = json_get_int(o, "wrong", -1), nonfinite = json_get_int(o, "nonfinite", -1);
+	bool good = true;
+
+	buf_addf(out, "  output %s:", or_unknown(json_get_str(o, "name")));
+	for (m = json_first(json_get(o, "metrics")); m; m = json_next(m)) {
+		add_metric(out, m);
+		good = good && json_bool(json_get(m, "ok"), true);
+	}
+	if (wrong > 0)
+		buf_addf(out, " %lld elements wrong;", wrong);
+	if (nonfinite > 0)
+		buf_addf(out, " %lld elements NaN or infinite;", nonfinite);
+	out->data[out->len - 1] = '\n';
+	if (!good || nonfinite > 0)
+		add_worst(out, json_get(o, "worst"));
+}
+
+static void add_times(struct buf *out, const struct json *w)
+{
+	double ours = json_num(json_path(w, "ns.candidate"), NAN), base = json_num(json_path(w, "ns.baseline"), NAN);
+	double speedup = json_get_num(w, "speedup", NAN), roofline = json_get_num(w, "roofline", NAN);
+
+	if (!isfinite(ours))
+		return;
+	buf_addf(out, "  time %.2f us", ours / 1e3);
+	if (isfinite(base))
+		buf_addf(out, ", baseline %.2f us", base / 1e3);
+	if (isfinite(speedup))
+		buf_addf(out, ", speedup %.3fx", speedup);
+	if (isfinite(roofline))
+		buf_addf(out, ", %.0f %% of the roofline", 100 * roofline);
+	buf_addch(out, '\n');
+}
+
+/* Which configurations autotuning chose. */
+static void add_variants(struct buf *out, const struct json *w)
+{
+	const struct json *v;
+
+	for (v = json_first(json_get(w, "variants")); v; v = json_next(v)) {
+		buf_addf(out, "  step %lld: configuration %lld chosen; ns of each: ", json_get_int(v, "step", -1),
+			 json_get_int(v, "chosen", -1));
+		add_json(out, json_get(v, "ns"));
+		buf_addch(out, '\n');
+	}
+}
+
+static void add_workload(struct buf *out, const struct json *w, bool profile)
+{
+	const char *message = json_get_str(w, "message");
+	const struct json *o;
+
+	buf_addf(out, "\nworkload %s: %s\n", or_unknown(json_get_str(w, "id")), or_unknown(json_get_str(w, "status")));
+	if (message && *message) {
+		buf_addstr(out, "  ");
+		add_log(out, message);
+	}
+	for (o = json_first(json_get(w, "outputs")); o; o = json_next(o))
+		add_output(out, o);
+	add_times(out, w);
+	if (profile)
+		add_variants(out, w);
+}
+
+static void add_time(struct buf *out, const struct json *time, bool profile)
+{
+	const char *reason = json_get_str(time, "reason");
+	double speedup = json_get_num(time, "speedup", NAN);
+	const struct json *w;
+
+	buf_addf(out, "result: %s\n", or_unknown(json_get_str(time, "status")));
+	add_log(out, reason);
+	if (!json_bool(json_get(time, "comparable"), true))
+		buf_addf(out, "(run on %s, tier %s: this says whether it is correct, not how fast it is)\n",
+			 or_unknown(json_str(json_path(time, "device.name"))), or_unknown(json_get_str(time, "tier")));
+	if (isfinite(speedup))
+		buf_addf(out, "speedup over the baseline, geometric mean: %.3fx\n", speedup);
+	for (w = json_first(json_get(time, "workloads")); w; w = json_next(w))
+		add_workload(out, w, profile);
+}
+
+/* "12 registers, ": a count that is not known is left out. */
+static void add_count(struct buf *out, const struct json *j, const char *key, const char *unit)
+{
+	long long n = json_get_int(j, key, -1);
+
+	if (n >= 0)
+		buf_addf(out, "%lld %s, ", n, unit);
+}
+
+static void add_kernel(struct buf *out, const struct json *k)
+{
+	buf_addf(out, "  %s: ", or_unknown(json_get_str(k, "name")));
+	add_count(out, k, "registers", "registers");
+	add_count(out, k, "spills_bytes", "bytes spilled");
+	add_count(out, k, "stack_bytes", "bytes of stack");
+	add_count(out, k, "shared_bytes", "bytes shared");
+	add_count(out, k, "num_warps", "warps");
+	add_count(out, k, "num_ctas", "CTAs per cluster");
+	add_count(out, k, "launches", "launches");
+	add_count(out, k, "variants", "variants");
+	buf_addstr(out, "grids ");
+	add_json(out, json_get(k, "grids"));
+	buf_addch(out, '\n');
+}
+
+static void add_kernels(struct buf *out, const struct json *build)
+{
+	const struct json *c;
+	int n = 0;
+
+	buf_addstr(out, "\nkernels:\n");
+	for (c = json_first(json_get(build, "kernels")); c && n < KERNELS_SHOWN; c = json_next(c), n++)
+		add_kernel(out, c);
+	if (c)
+		buf_addf(out, "  [%d more]\n", json_len(json_get(build, "kernels")) - n);
+	buf_addstr(out, "plans:\n");
+	for (c = json_first(json_get(build, "plans")); c; c = json_next(c)) {
+		buf_addf(out, "  %s: ", or_unknown(json_get_str(c, "workload")));
+		add_count(out, c, "launches", "launches");
+		add_count(out, c, "fills", "zero fills");
+		add_count(out, c, "scratch_bytes", "bytes of scratch");
+		out->len -= 2;	/* the last comma */
+		buf_addch(out, '\n');
+	}
+}
+
+void evaluate_words(const struct json *record, bool profile, struct buf *out)
+{
+	const struct json *build = json_get(record, "build"), *time = json_get(record, "time");
+	const char *status = json_get_str(build, "status");
+	bool built = status && !strcmp(status, "ok");
+
+	if (build)
+		buf_addf(out, "build: %s\n", or_unknown(status));
+	if (build && !built)
+		add_log(out, json_get_str(build, "log"));
+	if (time && (built || !build))
+		add_time(out, time, profile);
+	if (profile && built)
+		add_kernels(out, build);
+}
+
+/* Running --------------------------------------------------------------------------------------------------------- */
+
+static void broken(struct evaluation *out, const char *status, const char *why)
+{
+	snprintf(out->status, sizeof out->status, "%s", status);
+	buf_addf(&out->text, "%s: %s\nThis says nothing about the submission.\n", status, why);
+}
+
+static void read_answer(const struct buf *line, bool profile, struct evaluation *out)
+{
+	struct json *record = line->len ? json_parse(line->data, strcspn(line->data, "\n"), NULL) : NULL;
+	const char *build = json_str(json_path(record, "build.status")), *time = json_str(json_path(record, "time.status"));
+	bool built = !build || !strcmp(build, "ok");
+
+	if (!build && !time) {
+		broken(out, "tool_error", "the check gave no result");
+	} else {
+		snprintf(out->status, sizeof out->status, "%s", time && built ? time : build);
+		out->speedup = json_num(json_path(record, "time.speedup"), NAN);
+		evaluate_words(record, profile, &out->text);
+	}
+	json_free(record);
+}
+
+/* What the pipeline says on stderr is for the person who runs it, not for the model. */
+static void tell_user(const struct buf *err)
+{
+	const char *line = err->data;
+
+	for (size_t n; line && *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		warn("check: %.*s", (int)n, line);
+	}
+}
+
+enum evaluate_end evaluate(const struct evaluator *v, const struct record *trial, const char *source, bool profile,
+			   struct evaluation *out, struct err *e)
+{
+	char *argv[] = { "bash", "-o", "pipefail", "-c", (char *)v->pipeline, NULL };
+	struct buf input = BUF_INIT;
+	struct child c = { .argv = argv, .timeout = v->timeout, .max_output = RECORD_MAX };
+	struct child_result r = { .end = CHILD_NOT_STARTED };
+	enum evaluate_end end = EVALUATE_OK;
+	int failed;
+
+	memset(out, 0, sizeof *out);
+	out->speedup = NAN;
+	make_record(trial, source, &input);
+	c.input = input.data;
+	c.input_len = input.len;
+	failed = child_run(&c, &r, e);
+	tell_user(&r.err);
+	if (child_interrupted) {
+		err_set(e, "interrupted");
+		end = EVALUATE_AWAY;
+	} else if (r.end == CHILD_EXITED && r.code == EXIT_AGAIN) {
+		err_set(e, "the check pipeline is away (exit status 75)");
+		end = EVALUATE_AWAY;
+	} else if (failed) {
+		broken(out, "tool_error", e->text);
+	} else if (r.end == CHILD_TIMEOUT) {
+		broken(out, "timeout", "the check took too long and was stopped");
+	} else if (r.end != CHILD_EXITED || r.code) {
+		broken(out, "tool_error", "the check itself failed");
+	} else {
+		read_answer(&r.out, profile, out);
+	}
+	child_result_release(&r);
+	buf_release(&input);
+	return end;
+}

@@ -1,0 +1,41 @@
+/* The folder an agent works in. Files are reached from C through openat2() beneath the folder's own descriptor, never
+ * through a link, so no path the model writes (nor a link its shell made) leads outside; commands run in the sandbox,
+ * which shows the folder as /work and nothing else of the machine's files. Paths are relative to the folder; "/work/x"
+ * is understood as "x". */
+#ifndef WORKSPACE_H
+#define WORKSPACE_H
+#include "buf.h"
+#include "die.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	WORKSPACE_SHOWN = 32 << 10,	/* bytes of a file or an output that one answer shows */
+	WORKSPACE_FILE_MAX = 16 << 20
+};
+
+struct workspace {
+	int fd;
+	char *path;			/* on this machine, absolute */
+};
+
+/* Makes the folder where it is missing. */
+int workspace_open(struct workspace *w, const char *path, struct err *e);
+void workspace_release(struct workspace *w);
+
+/* Whole files, byte for byte. Parent folders are made; a file is replaced by rename. */
+int workspace_read(const struct workspace *w, const char *path, struct buf *out, struct err *e);
+int workspace_write(const struct workspace *w, const char *path, const void *data, size_t n, struct err *e);
+/* Replaces `old`, which must occur exactly once unless all; every other byte stays. Returns how often, or -1. */
+int workspace_edit(const struct workspace *w, const char *path, const char *old, const char *new, bool all,
+		   struct err *e);
+/* One line per entry, sorted: "name/" or "name  bytes". */
+int workspace_list(const struct workspace *w, const char *path, struct buf *out, struct err *e);
+/* Runs a bash command line in the sandbox; out gets how it ended and what it printed, clipped. 0 whatever the command's
+ * exit code; -1 when it could not be run. */
+int workspace_shell(const struct workspace *w, const char *command, double timeout, struct buf *out, struct err *e);
+
+/* Appends text for a model: at most `shown` bytes, head and tail kept on character boundaries with a note of how much
+ * was left out between them; bytes that are not UTF-8 and NUL become U+FFFD. */
+void text_clip(struct buf *out, const char *text, size_t n, size_t shown);
+#endif
