@@ -1,11 +1,13 @@
 # D2K-Bench: every tools/d2k-X.c becomes bin/d2k-X, linked with the library made of all tools/lib/*.c.
 #
-#   make             the tools               make demo      three tasks through all six tools, no GPU, no key
-#   make check       set-up and all tests    make check-san the same tests on ASan+UBSan builds
-#   make lint        gcc, clang, shellcheck  make bench     throughput and memory of a filter
-#   make portable    bin/ for a host without our shared libraries; also: make install, make clean
+#   make              the tools              make demo        tasks through all six tools; no GPU, no key
+#   make check        set-up and all tests   make check-san   the same tests on ASan+UBSan builds
+#   make lint         gcc, clang, shellcheck make bench       throughput and memory of a filter
+#   make portable     bin/ for a host that lacks our shared libraries
+#   make check-reference   oracles against PyTorch, where that is installed
+#   make install, make clean
 #
-# BUILD= and BIN= name other output folders; SAN=1 builds with sanitizers into build-san and bin-san.
+# BUILD= and BIN= name other output folders; SAN=1 builds with sanitizers into build-san.
 SHELL = bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DELETE_ON_ERROR:
@@ -15,18 +17,17 @@ CC = gcc
 WARN = -Wall -Wextra -Wshadow -Wmissing-prototypes -Wpedantic
 ifdef SAN
 BUILD = build-san
-BIN = bin-san
+BIN = build-san/bin
 OPTIM = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 else
 BUILD = build
 BIN = bin
 OPTIM = -O2 -g
 endif
-# cuda.h comes from the Triton wheel or a toolkit; looked up when a file is compiled, since set-up may have just brought it
-CUDA_INCLUDE = $(firstword $(wildcard .venv/lib/python3*/site-packages/triton/backends/nvidia/include /usr/local/cuda/include))
-CFLAGS = $(OPTIM) -std=c17 -D_GNU_SOURCE $(WARN)
-CPPFLAGS = -Itools/lib $(addprefix -isystem ,$(CUDA_INCLUDE)) -MMD -MP
-LDFLAGS = -Wl,--as-needed
+CFLAGS = $(OPTIM) -std=c17 -D_GNU_SOURCE $(WARN) $(WERROR)
+CPPFLAGS = -Itools/lib -MMD -MP
+# libraries that `make portable` puts into bin/lib go before the system's, also for what they need themselves
+LDFLAGS = -Wl,--as-needed -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/lib'
 LDLIBS = -lcjson -lmd -lm -ldl -lpthread
 PREFIX = /usr/local
 PROVE = prove -j2
@@ -34,28 +35,58 @@ PROVE = prove -j2
 LIB = $(BUILD)/libd2k.a
 OBJECTS = $(patsubst tools/lib/%.c,$(BUILD)/lib/%.o,$(wildcard tools/lib/*.c))
 TOOLS = $(patsubst tools/%.c,$(BIN)/%,$(wildcard tools/d2k-*.c))
+# test programs: unit tests, which link the C side of TAP, and filters made for testing the filter loop
 UNITS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
+SCRIPTS = $(shell grep -rlIE '^\#!.*\bbash' tools tests pipelines .ci)
 
 all: $(TOOLS)
 units: $(UNITS)
-.PHONY: all units
 
 $(BIN)/d2k-agent $(BIN)/d2k-judge: LDLIBS += -lcurl
 
-$(BUILD)/lib/%.o: tools/lib/%.c
+$(BUILD)/%.o: tools/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(LIB): $(OBJECTS)
 	rm -f $@
 	ar rcs $@ $^
-$(BUILD)/%.o: tools/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BIN)/%: $(BUILD)/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
-$(BUILD)/tests/%: tests/unit/%.c $(LIB)
+$(BUILD)/tests/%: tests/unit/%.c tests/tap/tap.c $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+	$(CC) $(CPPFLAGS) -Itests/tap -MF $@.d $(CFLAGS) $(LDFLAGS) -o $@ $< tests/tap/tap.c $(LIB) $(LDLIBS) -lcurl
 .SECONDARY: $(TOOLS:$(BIN)/%=$(BUILD)/%.o)
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*.d)
+
+demo:
+	tools/setup
+	$(MAKE) --no-print-directory -s all
+	pipelines/demo
+check:
+	tools/setup --tests
+	$(MAKE) --no-print-directory all units
+	D2K_BIN=$(abspath $(BIN)) D2K_BUILD=$(abspath $(BUILD)) $(PROVE) tests/
+check-san:
+	@$(MAKE) --no-print-directory SAN=1 check
+lint:
+	shellcheck -x $(SCRIPTS)
+	for cc in gcc clang; do $(MAKE) CC=$$cc WERROR=-Werror BUILD=build/lint-$$cc BIN=build/lint-$$cc/bin all units; done
+bench: all units
+	tests/bench/passthrough $(BIN)
+check-reference: all
+	tests/reference
+
+# glibc itself stays the host's: it must be at least as new as ours
+portable: all
+	mkdir -p $(BIN)/lib
+	ldd $(TOOLS) | awk '$$3 ~ /^\// { print $$3 }' | sort -u | \
+		grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv)\.so' | xargs cp -Lt $(BIN)/lib
+install: all
+	mkdir -p $(DESTDIR)$(PREFIX)/{bin,lib/d2k,share/man/man1}
+	cp -r bin tasks guidance workloads tools pipelines $(DESTDIR)$(PREFIX)/lib/d2k
+	cp tools/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	ln -sf $(foreach tool,$(notdir $(TOOLS)),../lib/d2k/bin/$(tool)) $(DESTDIR)$(PREFIX)/bin
+clean:
+	rm -rf build build-san bin
+.PHONY: all units demo check check-san lint bench check-reference portable install clean
