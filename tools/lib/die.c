@@ -27,18 +27,28 @@ static void clean(char *s)
 	}
 }
 
+/* Takes the beginning of a character off the end of a text that was cut. */
+static void trim(char *s)
+{
+	size_t n = strlen(s), last = n;
+
+	while (last > 0 && n - last < 3 && ((unsigned char)s[last - 1] & 0xc0) == 0x80)
+		last--;
+	if (last > 0 && (unsigned char)s[last - 1] >= 0xc0 && !utf8_sequence(s + last - 1, n - last + 1))
+		s[last - 1] = '\0';
+}
+
 /* The message in out, cut to fit; appends errno's text after a final ':'. */
 static void compose(char *out, size_t size, const char *fmt, va_list args)
 {
 	const char *why = strerror(errno);
 	size_t flen = strlen(fmt), n;
 
-	vsnprintf(out, size, fmt, args);
-	n = strlen(out);
-	if (flen > 0 && fmt[flen - 1] == ':')
-		snprintf(out + n, size - n, " %s", why);
-	n = strlen(out);
-	out[utf8_cut(out, n, n)] = '\0';
+	n = (size_t)vsnprintf(out, size, fmt, args);
+	if (n < size && flen > 0 && fmt[flen - 1] == ':')
+		n += (size_t)snprintf(out + n, size - n, " %s", why);
+	if (n >= size)
+		trim(out);
 }
 
 /* One write per message, so that lines of processes sharing a stderr do not mix. */

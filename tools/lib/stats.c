@@ -41,21 +41,21 @@ double stats_median(const double *x, size_t n)
 
 double stats_mean(const double *x, size_t n)
 {
-	double sum = 0;
+	long double sum = 0;	/* over thousands of terms a double loses digits */
 
 	for (size_t i = 0; i < n; i++)
 		sum += x[i];
-	return n ? sum / (double)n : NAN;
+	return n ? (double)(sum / n) : NAN;
 }
 
 double stats_geomean(const double *x, size_t n)
 {
-	double sum = 0;
+	long double sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!(x[i] > 0))
 			return NAN;
 		sum += log(x[i]);
 	}
-	return n ? exp(sum / (double)n) : NAN;
+	return n ? exp((double)(sum / n)) : NAN;
 }
