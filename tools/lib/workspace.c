@@ -74,8 +74,13 @@ static int path_error(struct err *e, const char *what, const char *path)
 static int open_parent(const struct workspace *w, const char *path, const char **name, struct err *e)
 {
 	const char *rest = inside(path), *slash;
-	int dir = open_beneath(w->fd, ".", O_PATH | O_DIRECTORY, 0), next;
+	int dir, next;
 
+	if (*rest == '/') {
+		errno = EXDEV;
+		return path_error(e, "write", path);
+	}
+	dir = open_beneath(w->fd, ".", O_PATH | O_DIRECTORY, 0);
 	while (dir >= 0 && (slash = strchr(rest, '/'))) {
 		char *part = xstrndup(rest, (size_t)(slash - rest));
 
