@@ -1,5 +1,6 @@
 #!/bin/bash
 # d2k-prompt: which trials it makes, that the prompts of a pair differ in the guidance alone, and what it refuses.
+# shellcheck disable=SC2317 # functions are called through ok
 . "$(dirname "$0")/lib.sh"
 t_dir
 
@@ -26,7 +27,12 @@ guidance() { # ITEM...: the guidance file of these
 }
 good_guidance() { guidance "$(item L1.1 '')" "$(item L2.1 '"L1.1"')" "$(item L3.1 '"L2.1","L1.1"')"; }
 mini() { D2K_ROOT=$root d2k-prompt "$@"; }
-fails() { # CODE PATTERN ARG...: mini with these arguments ends with CODE, one line on stderr that has PATTERN, no output
+told() { # FILTER ARG...: what jq makes of the trials that mini writes
+	local filter=$1
+	shift
+	mini "$@" >told.jsonl && jq -r "$filter" told.jsonl
+}
+fails() { # CODE PATTERN ARG...: mini ends with CODE, one line on stderr that has PATTERN, no output
 	local code=$1 pattern=$2 got=0
 	shift 2
 	mini "$@" >fails.out 2>fails.err || got=$?
@@ -45,8 +51,8 @@ only_guidance_differs() {
 	# shellcheck disable=SC2016 # jq's variables
 	local trial='select(.task == $t and .arm == $a)' arm
 	for arm in without with; do
-		jq -rj --arg t "$1" --arg a $arm "$trial | .prompt.user" all.jsonl >$arm.user
-		jq -S --arg t "$1" --arg a $arm "$trial | .prompt | del(.user, .guidance)" all.jsonl >$arm.rest
+		jq -rj --arg t "$1" --arg a "$arm" "$trial | .prompt.user" all.jsonl >"$arm.user"
+		jq -S --arg t "$1" --arg a "$arm" "$trial | .prompt | del(.user, .guidance)" all.jsonl >"$arm.rest"
 	done
 	diff without.user with.user >pair.diff
 	cmp without.rest with.rest && [ "$(grep -c '^[0-9]' pair.diff)" = 1 ] && ! grep -q '^<' pair.diff &&
@@ -76,19 +82,19 @@ is "$(prompt_of without | sed '/^## How to work/,$d' | sha256sum)" \
 mini --repeat 2 --repeat 5 --model a --model b >r.jsonl
 is "$(jq -r '"\(.arm)\(.model)\(.repeat)"' r.jsonl | xargs)" \
 	"withouta2 withouta5 withoutb2 withoutb5 witha2 witha5 withb2 withb5" "--repeat names single repeats"
-is "$(mini --repeats 3 --arm with | jq .repeat | xargs)" "1 2 3" "--repeats counts"
+is "$(told .repeat --repeats 3 --arm with | xargs)" "1 2 3" "--repeats counts"
 mini --repeats 3 >again.jsonl
 ok cmp again.jsonl <(mini --repeats 3) -- "the same command makes the same bytes"
-is "$(mini --turns 7 | jq -r .prompt.user | grep -c 'budget is 7 turns')" 2 "the budget is told"
-is "$(mini --target sm_100 | jq -r '.prompt.shared.target' | uniq)" sm_100 "another target"
+is "$(told .prompt.user --turns 7 | grep -c 'budget is 7 turns')" 2 "the budget is told"
+is "$(told .prompt.shared.target --target sm_100 | uniq)" sm_100 "another target"
 is "$(mini --list)" "$(printf 'mini\tw\tbench\tN=8 eps=1e-06\ta test')" "--list"
-is "$(mini --arm without | jq -r .prompt.user | grep -c 'def run(x, y, \*, eps):')" 1 "the signature is told"
+is "$(told .prompt.user --arm without | grep -c 'def run(x, y, \*, eps):')" 1 "the signature is told"
 # shellcheck disable=SC2016 # markdown
 tolerance='| `y` | out | float32 | [2*N] | relative Frobenius error at most 0.0001 |'
-is "$(mini --arm without | jq -r .prompt.user | grep -cxF "$tolerance")" 1 "the tolerance of task.json is told"
+is "$(told .prompt.user --arm without | grep -cxF "$tolerance")" 1 "the tolerance of task.json is told"
 
 # What moves which hash
-ids() { mini --arm without --arm with | jq -r '"\(.id) \(.prompt.shared_hash)"'; }
+ids() { told '"\(.id) \(.prompt.shared_hash)"' --arm without --arm with; }
 ids >before
 guidance "$(item L1.1 '')"
 ids >after
@@ -136,7 +142,8 @@ spoilt() { # PATTERN SED: the guidance changed by SED is refused with PATTERN
 	sed -i "$2" "$root/guidance/mini.json"
 	fails 1 "$1" && grep -qF guidance/mini.json fails.err
 }
-ok spoilt "item 'L1.1' is there twice" 's/"id":"L2.1","level":"L2"/"id":"L1.1","level":"L1"/;s/\["L1.1"\]/[]/' -- "an id twice"
+ok spoilt "item 'L1.1' is there twice" \
+	's/"id":"L2.1","level":"L2"/"id":"L1.1","level":"L1"/;s/\["L1.1"\]/[]/' -- "an id twice"
 ok spoilt "requires 'L1.9', which does not exist" 's/\["L1.1"\]/["L1.9"]/' -- "a requirement that is not there"
 ok spoilt "through a circle" 's/"requires":\[\]/"requires":["L3.1"]/' -- "a circle"
 ok spoilt "the id must begin with 'L2.'" 's/"level":"L1"/"level":"L2"/' -- "an id of another level"
