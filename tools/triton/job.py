@@ -7,10 +7,11 @@ import ast
 import json
 import math
 import operator
+import os
 import pathlib
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(os.environ.get("D2K_ROOT") or pathlib.Path(__file__).resolve().parents[2])
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Mod: math.fmod}
 _FUNCTIONS = {"min": min, "max": max, "cdiv": lambda a, b: math.ceil(a / b), "floor": math.floor, "ceil": math.ceil, "pow": math.pow}
 

@@ -6,6 +6,7 @@ name the line, and when it runs. Neither is a wall; the sandbox around this proc
 """
 import ast
 import builtins
+import inspect
 import linecache
 import sys
 import types
@@ -102,10 +103,39 @@ def load(source):
     return run
 
 
-def call(run, tensors, params):
+def call(run, names, tensors, params):
     """Calls run() for one workload."""
+    try:
+        inspect.signature(run).bind(*tensors, **params)
+    except TypeError as e:
+        raise Refusal("host_error", f"run() must take ({', '.join([*names, '*', *params] if params else names)}): {e}") from None
     with errors():
         run(*tensors, **params)
+
+
+MAX_GRID = (2**31 - 1, 65535, 65535)
+
+
+def check_grid(grid):
+    """The grid of a launch as three whole numbers."""
+    grid = tuple(grid) if isinstance(grid, (tuple, list)) else (grid, )
+    if not 1 <= len(grid) <= 3:
+        raise ValueError(f"a grid has one to three dimensions, not {len(grid)}")
+    grid = tuple(n.__index__() for n in grid) + (1, ) * (3 - len(grid))
+    if any(n < 0 or n > limit for n, limit in zip(grid, MAX_GRID)):
+        raise ValueError(f"grid {grid} is outside what the device takes, {MAX_GRID}")
+    return grid
+
+
+def check_tuner(tuner, kwargs):
+    """Refuses what of triton.autotune has no meaning here."""
+    hooks = [c.pre_hook for c in tuner.configs] + [tuner.user_defined_pre_hook, tuner.user_defined_post_hook]
+    if any(hooks) or tuner.reset_to_zero or tuner.restore_value:
+        raise ValueError("autotune with pre_hook, post_hook, reset_to_zero or restore_value is not supported; "
+                         "d2k.zeros gives zeroed scratch")
+    twice = [k for c in tuner.configs for k in c.kwargs if k in kwargs]
+    if twice:
+        raise ValueError(f"{twice[0]} is given both in the call and in a configuration")
 
 
 class errors:
@@ -132,14 +162,21 @@ def source_line(line):
     return linecache.getline(FILE, line).strip() if line else ""
 
 
-def describe(error):
-    """What was raised, and through which lines of the submission."""
-    lines, tb = [], error.__traceback__
+def _places(error):
+    tb = error.__traceback__
     while tb:
         code = tb.tb_frame.f_code
         if code.co_filename == FILE:
-            lines.append(f"{FILE}:{tb.tb_lineno}: in {code.co_name}: {source_line(tb.tb_lineno)}")
+            yield f"{FILE}:{tb.tb_lineno}: in {code.co_name}: {source_line(tb.tb_lineno)}"
         tb = tb.tb_next
+
+
+def describe(error):
+    """What was raised, and through which lines of the submission."""
+    lines = list(_places(error))
+    while type(error).__name__ == "InterpreterError" and error.__cause__:  # a wrapping of Triton's interpreter
+        error = error.__cause__
+        lines += _places(error)
     if len(lines) > 8:
         lines[4:-4] = ["..."]
     text = str(error)

@@ -46,7 +46,6 @@ TARGETS = {"sm_90": (90, 132), "sm_100": (100, 148)}  # compute capability, SMs
 MAX_SHARED = 227 * 1024  # bytes one block may have, on both
 MAX_TENSOR_MEMORY = 512  # columns
 MAX_THREADS = 1024
-MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_STEPS = 20000
 L2_PROMOTION_128B = 2  # what Triton's launcher asks for
 PARAMS = {"u1": "i1", "fp32": "f32", "fp64": "f64", "nvTmaDesc": "tensormap"}
@@ -136,7 +135,7 @@ class Kernel:
         except PTXASError as e:
             text = re.search(r"`ptxas` stderr:\n(.*?)\n(?:Repro command|\Z)", str(e), re.S)
             text = re.sub(r"/\S*/", "", text[1] if text else str(e))
-            lacking = re.search(r"Register allocation failed|too many|too much", text)
+            lacking = re.search(r"Register allocation failed|Insufficient registers|too many|too much", text)
             raise Unusable("out_of_resources" if lacking else "compile_error", f"kernel {name}: ptxas failed:\n{text.strip()}") from e
         except CompileTimeAssertionFailure as e:
             raise Unusable("compile_error", describe_compile_error(e)) from e
@@ -154,8 +153,7 @@ class Kernel:
         for what, used, limit in limits:
             if used > limit:
                 where = f"{load.FILE}:{self.line}: " if self.line else ""
-                raise Unusable("out_of_resources", f"{where}kernel {name} needs {used} {what}; the limit is {limit}\n"
-                               "smaller blocks or fewer num_stages need less")
+                raise Unusable("out_of_resources", f"{where}kernel {name} needs {used} {what}; the limit is {limit}")
 
     def __getattr__(self, name):
         return getattr(self.future.result(), name)
@@ -304,9 +302,7 @@ class Recording:
         self.steps.append(step)
 
     def launch(self, kernel, grid, args):
-        grid = tuple(n.__index__() for n in grid)
-        if any(n < 0 or n > limit for n, limit in zip(grid, MAX_GRID)):
-            raise ValueError(f"grid {grid} is outside what the device takes, {MAX_GRID}")
+        grid = load.check_grid(grid)
         args = [capture(t, a) for t, a in zip(kernel.source.signature.values(), args)]
         made = Launch(kernel, grid, args, load.caller_line(), None)
         if self.variants is not None:
@@ -352,16 +348,9 @@ def recording(r):
 
 def tune(tuner, *args, **kwargs):
     """Takes the place of Autotuner.run: nothing is timed here, every configuration is recorded."""
-    if tuner.user_defined_pre_hook or tuner.user_defined_post_hook or tuner.reset_to_zero or tuner.restore_value or any(
-            c.pre_hook for c in tuner.configs):
-        raise load.Refusal("host_error", f"autotune of {tuner.base_fn.__name__}: pre_hook, post_hook, reset_to_zero and "
-                           "restore_value are not supported; d2k.zeros gives zeroed scratch")
+    load.check_tuner(tuner, kwargs)
     tuner.nargs = dict(zip(tuner.arg_names, args))
     configs = tuner.prune_configs(kwargs) if len(tuner.configs) > 1 else tuner.configs
-    for config in configs:
-        twice = kwargs.keys() & config.kwargs.keys()
-        if twice:
-            raise ValueError(f"{', '.join(sorted(twice))} given both in the call and in a configuration")
     recorder().tune(configs, lambda config: tuner.fn.run(*args, **kwargs, **config.all_kwargs()))
 
 
@@ -488,7 +477,7 @@ def record(job, threads):
         pair = [Recording(workload, repeat, num_sms) for repeat in (0, 1)]
         for r in pair:
             with recording(r):
-                load.call(run, r.tensors, workload["params"])
+                load.call(run, [t["name"] for t in workload["tensors"]], r.tensors, workload["params"])
         pairs.append(pair)
     bundle = Bundle()
     for first, second in pairs:
@@ -528,10 +517,12 @@ def print_result(r):
         for s in p["steps"][:40]:
             if s["op"] == "fill":
                 print(f"  fill {s['buffer']} {s['bytes']} bytes")
-            for v in s.get("variants", []):
+            for v in s.get("variants", [])[:6]:
                 args = " ".join(f"{a['ptr']}+{a['offset']}" if "ptr" in a else ",".join(f"{v}" for v in a.values()) for a in v["args"])
                 print(f"  kernel {v['kernel']} {r['kernels'][v['kernel']]['name']} grid {v['grid']} args {args}"
                       + (f" [{v['config']}]" if v["config"] else ""))
+            if len(s.get("variants", [])) > 6:
+                print(f"  ... and {len(s['variants']) - 6} more configurations")
         if len(p["steps"]) > 40:
             print(f"  ... {len(p['steps']) - 40} more")
     if r["compile_seconds"] is not None:
