@@ -70,7 +70,7 @@ check:
 check-san:
 	@$(MAKE) --no-print-directory SAN=1 check
 lint:
-	shellcheck -x $(SCRIPTS)
+	shellcheck -x -P SCRIPTDIR $(SCRIPTS) tests/lib.sh
 	for cc in gcc clang; do $(MAKE) CC=$$cc WERROR=-Werror BUILD=build/lint-$$cc BIN=build/lint-$$cc/bin all units; done
 bench: all units
 	tests/bench/passthrough $(BIN)
