@@ -73,7 +73,7 @@ lint:
 	shellcheck -x -P SCRIPTDIR $(SCRIPTS) tests/lib.sh
 	for cc in gcc clang; do $(MAKE) CC=$$cc WERROR=-Werror BUILD=build/lint-$$cc BIN=build/lint-$$cc/bin all units; done
 bench: all units
-	tests/bench/passthrough $(BIN)
+	D2K_BIN=$(abspath $(BIN)) D2K_BUILD=$(abspath $(BUILD)) tests/bench/passthrough
 check-reference: all
 	tests/reference
 
