@@ -1,6 +1,7 @@
 /* The bubblewrap command line around an untrusted program: no network, private PID/IPC/UTS/user namespaces, a read-only
  * system, an empty environment, a private /tmp, resource limits (rlimit through prlimit). Nothing of the project is
- * visible except what is bound by name. */
+ * visible except what is bound by name. Started by root, the program runs as a user of its own, to whom the folders bound
+ * for writing are given (chown); otherwise as the caller, inside a user namespace. */
 #ifndef SANDBOX_H
 #define SANDBOX_H
 #include "child.h"
@@ -22,7 +23,7 @@ void sandbox_rw(struct sandbox *s, const char *from, const char *to);
 void sandbox_env(struct sandbox *s, const char *name, const char *value);
 /* Binds the private Python environment and its interpreter's files read-only, at their own paths. */
 int sandbox_python(struct sandbox *s, struct err *e);
-/* Appends the whole command line (prlimit, bwrap, options, "--"); the caller appends the program. */
+/* Appends the whole command line (bwrap, options, prlimit, "--"); the caller appends the program. */
 int sandbox_command(const struct sandbox *s, struct argv *out, struct err *e);
 void sandbox_release(struct sandbox *s);
 /* 0 when bubblewrap works here; else -1 with the reason (missing, user namespaces forbidden, ...). Tested once. */
