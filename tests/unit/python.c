@@ -65,7 +65,8 @@ static void test_string_statements(void)
 	is_str(strip("'a' 'b', b'c'\nx\n"), "\nx\n", "several strings");
 	is_str(strip("f'a{1}'\nx\n"), "\nx\n", "an f-string without a name");
 	is_str(strip("if a: 'x'\nelse: 'y'\n"), "if a: pass\nelse: pass\n", "branches");
-	is_str(strip("if (lambda: 1)() or lambda: 2: 'x'\n"), "if (lambda: 1)() or lambda: 2: pass\n", "a lambda's colon");
+	is_str(strip("if (lambda: 1)() or lambda: 2: 'x'\n"), "if (lambda: 1)() or lambda: 2: pass\n",
+	       "a lambda's colon");
 	is_str(strip("match x:\n  case 'a': 'b'\n"), "match x:\n  case 'a': pass\n", "match and case as keywords");
 	is_str(strip("try: 'a'\nfinally: 'b'\n"), "try: pass\nfinally: pass\n", "try");
 	is_str(strip("x: 'int' = 'a'\ncase: 'int'\nmatch: 'a' = 1\n"), "x: 'int' = 'a'\ncase: 'int'\nmatch: 'a' = 1\n",
@@ -121,9 +122,11 @@ static const char *tokens(const char *text)
 
 static void test_tokens(void)
 {
-	is_str(tokens("a**=b//c->d:=e...f!=g<<=1"), "a **= b // c -> d := e ... f != g <<= 1", "operators, longest first");
+	is_str(tokens("a**=b//c->d:=e...f!=g<<=1"), "a **= b // c -> d := e ... f != g <<= 1",
+	       "operators, longest first");
 	is_str(tokens("0xFf_1+1_0.5e-3j+1.+.5+1e5if x"), "0xFf_1 + 1_0.5e-3j + 1. + .5 + 1e5 if x", "numbers");
-	is_str(tokens("rb'a'Rb\"b\"u'c'bar'd'"), "rb'a' Rb\"b\" u'c' bar 'd'", "prefixes of strings, and names that are none");
+	is_str(tokens("rb'a'Rb\"b\"u'c'bar'd'"), "rb'a' Rb\"b\" u'c' bar 'd'",
+	       "prefixes of strings, and names that are none");
 	is_str(tokens("gr\xC3\xB6\xC3\x9F""e=1"), "gr\xC3\xB6\xC3\x9F""e = 1", "names beyond ASCII");
 	is_str(tokens("    x)\n  y(["), "x ) y ( [", "a fragment: neither indentation nor brackets need match");
 }

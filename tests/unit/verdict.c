@@ -18,8 +18,10 @@ static const struct guidance g = { .items = items, .n = 4 };
 
 #define GOOD "\"quotes\":[\"acc = tl.dot(x, y)\"],\"reason\":\"r\"}"
 #define NONE "\"quotes\":[],\"reason\":\"r\"}"
-#define ALL_YES "{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"yes\"," GOOD ",{\"id\":\"L1.2\",\"verdict\":\"yes\"," GOOD \
-		",{\"id\":\"L2.1\",\"verdict\":\"yes\"," GOOD ",{\"id\":\"L2.2\",\"verdict\":\"yes\"," GOOD "]}"
+#define ALL_YES "{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"yes\"," GOOD \
+		",{\"id\":\"L1.2\",\"verdict\":\"yes\"," GOOD \
+		",{\"id\":\"L2.1\",\"verdict\":\"yes\"," GOOD \
+		",{\"id\":\"L2.2\",\"verdict\":\"yes\"," GOOD "]}"
 
 static struct quotable text;
 static struct err why;
@@ -82,8 +84,10 @@ static void test_ids(void)
 	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"Yes\"," NONE "]}", "must be yes, partly or no");
 	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":true," NONE "]}", "must be yes, partly or no");
 	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"id\":\"L1.2\",\"verdict\":\"no\"," NONE "]}", "id");
-	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"no\",\"quotes\":\"x\",\"reason\":\"r\"}]}", "must be a list");
-	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"no\",\"quotes\":[1],\"reason\":\"r\"}]}", "not a string");
+	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"no\",\"quotes\":\"x\",\"reason\":\"r\"}]}",
+		"must be a list");
+	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"no\",\"quotes\":[1],\"reason\":\"r\"}]}",
+		"not a string");
 	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"no\",\"quotes\":[]}]}", "no reason");
 	refused("{\"verdicts\":[{\"id\":\"L1.1\",\"verdict\":\"no\",\"score\":1," NONE "]}", "score");
 #undef FIRST
@@ -98,8 +102,8 @@ static enum verdict counted(const char *verdict, const char *quotes)
 
 	buf_addstr(&b, "{\"verdicts\":[");
 	for (int i = 0; i < g.n; i++)
-		buf_addf(&b, "%s{\"id\":\"%s\",\"verdict\":\"%s\",\"quotes\":%s,\"reason\":\"r\"}", i ? "," : "", items[i].id,
-			 verdict, quotes);
+		buf_addf(&b, "%s{\"id\":\"%s\",\"verdict\":\"%s\",\"quotes\":%s,\"reason\":\"r\"}", i ? "," : "",
+			 items[i].id, verdict, quotes);
 	buf_addstr(&b, "]}");
 	if (!try_read(&v, b.data))
 		got = v.v[0].counted;
@@ -116,7 +120,8 @@ static void test_evidence(void)
 	is_int(counted("partly", "[\"\", \"  \"]"), VERDICT_NO, "empty ones: void");
 	is_int(counted("yes", "[\"acc\"]"), VERDICT_NO, "one too short to show anything: void");
 	is_int(counted("yes", "[\"tl.dot(y, x)\"]"), VERDICT_NO, "one that is not there: void");
-	is_int(counted("yes", "[\"tl.dot(x, y)\", \"tl.dot(y, x)\"]"), VERDICT_NO, "a right one does not carry a made-up one");
+	is_int(counted("yes", "[\"tl.dot(x, y)\", \"tl.dot(y, x)\"]"), VERDICT_NO,
+	       "a right one does not carry a made-up one");
 	is_int(counted("yes", "[\"tl.dot(x, y)\", \"acc\"]"), VERDICT_YES, "a short one beside it does no harm");
 	is_int(counted("no", "[\"made.up(x)\"]"), VERDICT_NO, "no is no");
 }
@@ -126,7 +131,8 @@ static void test_void(void)
 	struct buf b = BUF_INIT;
 	struct verdicts v;
 
-	ok(!try_read(&v, "{\"verdicts\":[{\"id\":\"L2.2\",\"verdict\":\"no\"," NONE ",{\"id\":\"L2.1\",\"verdict\":\"partly\"," GOOD
+	ok(!try_read(&v, "{\"verdicts\":[{\"id\":\"L2.2\",\"verdict\":\"no\"," NONE
+			 ",{\"id\":\"L2.1\",\"verdict\":\"partly\"," GOOD
 			 ",{\"id\":\"L1.2\",\"verdict\":\"yes\",\"quotes\":[\"no.such(x)\"],\"reason\":\"r\"}"
 			 ",{\"id\":\"L1.1\",\"verdict\":\"yes\"," GOOD "]}"), "any order of ids");
 	verdicts_emit(&b, &v, &g);
@@ -157,8 +163,8 @@ static void scores(const enum verdict said[4], bool gated, double l1, double l2,
 
 static void test_scores(void)
 {
-	static const enum verdict all[4] = { 2, 2, 2, 2 }, none[4] = { 0 }, half[4] = { 1, 2, 0, 2 }, chain[4] = { 0, 2, 2, 2 },
-		partly[4] = { 1, 0, 1, 2 };
+	static const enum verdict all[4] = { 2, 2, 2, 2 }, none[4] = { 0 }, half[4] = { 1, 2, 0, 2 },
+		chain[4] = { 0, 2, 2, 2 }, partly[4] = { 1, 0, 1, 2 };
 
 	scores(all, false, 100, 100, "all");
 	scores(all, true, 100, 100, "all, gated");

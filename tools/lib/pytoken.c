@@ -251,7 +251,8 @@ static int lex_middle(struct lexer *l, const struct quoting *q, bool in_format)
 			return unterminated(l, q);
 		if (c == '\\' && peek(l, 1) != '{' && peek(l, 1) != '}') {
 			l->pos++;
-			if (!q->raw && peek(l, 0) == 'N' && peek(l, 1) == '{')	/* \N{NAME OF A CHARACTER} is no field */
+			/* \N{NAME OF A CHARACTER} is no field */
+			if (!q->raw && peek(l, 0) == 'N' && peek(l, 1) == '{')
 				while (l->pos < l->n && peek(l, 0) != '}' && !at_newline(l) && !at_end_quote(l, q))
 					l->pos++;
 		} else if ((c == '{' || c == '}') && !in_format && peek(l, 1) == c) {

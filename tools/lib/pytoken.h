@@ -1,7 +1,8 @@
 /* Python source as tokens: what is code, what is a comment, what is only a string.
  *
- * The lexical rules are Python 3.12's (nested f-strings included), so '#' in a string and '//' are what they are. Grammar
- * is not checked: text that Python would refuse for its grammar still has tokens. Lines end in \n, \r\n or \r. */
+ * The lexical rules are Python 3.12's (nested f-strings included), so '#' in a string and '//' are what they are.
+ * Grammar is not checked: text that Python would refuse for its grammar still has tokens. Lines end in \n, \r\n or
+ * \r. */
 #ifndef PYTOKEN_H
 #define PYTOKEN_H
 #include "die.h"
@@ -11,7 +12,7 @@
 enum pytoken_kind {
 	PY_NAME,	/* identifiers and keywords */
 	PY_NUMBER,
-	PY_STRING,	/* a whole literal with prefix and quotes; of an f-string: its opening, each literal part, its end */
+	PY_STRING,	/* a whole literal with prefix and quotes; of an f-string: opening, literal parts, end */
 	PY_OP,
 	PY_COMMENT,
 	PY_NEWLINE,	/* the end of a logical line */
