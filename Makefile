@@ -72,7 +72,8 @@ check-san:
 # not errors here: SC2016, programs in single quotes (jq, awk, sh -c); SC2094, an argument spelt like an output file
 lint:
 	shellcheck -x -P SCRIPTDIR -e SC2016,SC2094 $(SCRIPTS) tests/lib.sh
-	for cc in gcc clang; do $(MAKE) CC=$$cc WERROR=-Werror BUILD=build/lint-$$cc BIN=build/lint-$$cc/bin all units; done
+	for cc in gcc clang; do \
+		$(MAKE) CC=$$cc WERROR=-Werror BUILD=build/lint-$$cc BIN=build/lint-$$cc/bin all units; done
 bench: all units
 	D2K_BIN=$(abspath $(BIN)) D2K_BUILD=$(abspath $(BUILD)) tests/bench/passthrough
 check-reference: all

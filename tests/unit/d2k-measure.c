@@ -41,7 +41,10 @@ int main(int argc, char **argv)
 		die("cannot run '%s':", argv[2]);
 	start = now() - start;
 	f = fopen(argv[1], "w");
-	if (!f || fprintf(f, "%.3f %.3f %ld\n", start, seconds(use.ru_utime) + seconds(use.ru_stime), use.ru_maxrss) < 0 || fclose(f))
+	if (!f ||
+		fprintf(f, "%.3f %.3f %ld\n", start, seconds(use.ru_utime) + seconds(use.ru_stime), use.ru_maxrss) <
+			0 ||
+		fclose(f))
 		die("cannot write '%s':", argv[1]);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

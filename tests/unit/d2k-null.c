@@ -13,15 +13,13 @@ static struct {
 	int count;
 } o = { .filter.section = "null", .result = "add" };
 
-static const struct opt options[] = {
-	{ 0, "redo", OPT_FLAG, &o.filter.redo, NULL, "replace an existing section", 0, 0 },
+static const struct opt options[] = { { 0, "redo", OPT_FLAG, &o.filter.redo, NULL, "replace an existing section", 0,
+					      0 },
 	{ 0, "section", OPT_STR, &o.filter.section, "NAME", "the member to add", 0, 0 },
 	{ 0, "value", OPT_STR, &o.value, "JSON", "its value; a count by default", 0, 0 },
 	{ 0, "wait", OPT_SECONDS, &o.wait, "SECONDS", "think so long about each record", 0, 0 },
 	{ 0, "id", OPT_STR, &o.special, "ID", "give --result for this record only", 0, 0 },
-	{ 0, "result", OPT_STR, &o.result, "RESULT", "add, pass, bad, again or stop", 0, 0 },
-	OPT_END
-};
+	{ 0, "result", OPT_STR, &o.result, "RESULT", "add, pass, bad, again or stop", 0, 0 }, OPT_END };
 
 static enum filter_result process(const struct record *r, struct buf *out, void *ctx)
 {
@@ -45,7 +43,8 @@ static enum filter_result process(const struct record *r, struct buf *out, void 
 
 int main(int argc, char **argv)
 {
-	static const struct opt_usage usage = { "d2k-null", "[FILE...]", "d2k-null <records.jsonl", "Adds section 'null'." };
+	static const struct opt_usage usage = { "d2k-null", "[FILE...]", "d2k-null <records.jsonl",
+		"Adds section 'null'." };
 	int n = opt_parse(&usage, options, argc, argv);
 
 	o.filter.process = process;

@@ -45,10 +45,13 @@ static void test_remove_tree(void)
 {
 	struct err e;
 
-	ok(system("mkdir -p tree/x/y outside && touch outside/keep tree/.removed-0 tree/.removed-1 && ln -s ../outside tree/link &&"
-		  "ln -s ../../outside tree/x/link && ln -s nowhere tree/x/y/dangling && mkfifo tree/x/fifo && chmod 0 tree/x/y tree/x &&"
+	ok(system("mkdir -p tree/x/y outside && touch outside/keep tree/.removed-0 tree/.removed-1 && ln -s ../outside "
+		  "tree/link &&"
+		  "ln -s ../../outside tree/x/link && ln -s nowhere tree/x/y/dangling && mkfifo tree/x/fifo && chmod 0 "
+		  "tree/x/y tree/x &&"
 		  "mkdir deep && cd deep && p=$(printf 'dddddddd/%.0s' $(seq 200)) &&"
-		  "for i in $(seq 10); do mkdir -p $p && cd -P $p && touch f || exit; done") == 0, "trees made");
+		  "for i in $(seq 10); do mkdir -p $p && cd -P $p && touch f || exit; done") == 0,
+		"trees made");
 	is_int(file_remove_tree("tree", &e), 0, "links, pipes, locked folders");
 	ok(!file_exists("tree") && file_exists("outside/keep"), "gone, and nothing outside");
 	is_int(file_remove_tree("deep", &e), 0, "deeper than a path can say");
@@ -85,14 +88,12 @@ struct options {
 
 static int parse(struct options *o, const char *line, char **argv)
 {
-	const struct opt table[] = {
-		{ 't', "timeout", OPT_SECONDS, &o->timeout, "SECONDS", "how long", 0, 0 },
+	const struct opt table[] = { { 't', "timeout", OPT_SECONDS, &o->timeout, "SECONDS", "how long", 0, 0 },
 		{ 'r', "redo", OPT_FLAG, &o->redo, NULL, "again", 0, 0 },
 		{ 'n', "count", OPT_INT, &o->n, "N", "how many", 0, 0 },
 		{ 0, "port", OPT_INT, &o->port, "N", "which", -1, 65535 },
 		{ 's', "text", OPT_STR, &o->text, "TEXT", "what", 0, 0 },
-		{ 'l', "list", OPT_LIST, &o->list, "X", "these", 0, 0 },
-		OPT_END };
+		{ 'l', "list", OPT_LIST, &o->list, "X", "these", 0, 0 }, OPT_END };
 	static const struct opt_usage usage = { "d2k-test", "[FILE...]", "d2k-test --redo <in >out", "Tests." };
 	static char copy[500];
 	int argc = 1;
@@ -102,7 +103,7 @@ static int parse(struct options *o, const char *line, char **argv)
 	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
 		argv[argc++] = word;
 	argv[argc] = NULL;
-	*o = (struct options){ .timeout = 60, .n = 3 };
+	*o = (struct options) { .timeout = 60, .n = 3 };
 	return opt_parse(&usage, table, argc, argv);
 }
 
@@ -133,29 +134,34 @@ static int parse_apart(const char *line, struct buf *b)
 
 static void test_options(void)
 {
-	static const char *const wrong[] = { "-t 0", "--timeout=nan", "--timeout inf", "--timeout=1e10", "--timeout 0x10", "--timeout=5s", "-n -1", "-n 5x",
-					     "--count=", "--count=99999999999999999999", "--port=65536", "--port=-2", "--nope", "-x", "--redo=1", "--text",
-					     "-s", "--tex=1", "-rz" };
+	static const char *const wrong[] = { "-t 0", "--timeout=nan", "--timeout inf", "--timeout=1e10",
+		"--timeout 0x10", "--timeout=5s", "-n -1", "-n 5x", "--count=", "--count=99999999999999999999",
+		"--port=65536", "--port=-2", "--nope", "-x", "--redo=1", "--text", "-s", "--tex=1", "-rz" };
 	struct buf b = BUF_INIT;
 	struct options o;
 	char *argv[20];
 	int n = parse(&o, "f1 -t 2.5 --redo -n7 --port=-1 f2 --text a=b -l x -lred --list=z -- --redo -", argv);
 
 	is_int(n, 4, "four operands");
-	ok(!strcmp(argv[0], "f1") && !strcmp(argv[1], "f2") && !strcmp(argv[2], "--redo") && !strcmp(argv[3], "-"), "in order, at the front");
+	ok(!strcmp(argv[0], "f1") && !strcmp(argv[1], "f2") && !strcmp(argv[2], "--redo") && !strcmp(argv[3], "-"),
+		"in order, at the front");
 	ok(o.timeout == 2.5 && o.redo && o.n == 7 && o.port == -1, "values");
 	is_str(o.text, "a=b", "text");
-	ok(o.list.n == 3 && !strcmp(o.list.v[0], "x") && !strcmp(o.list.v[1], "red") && !strcmp(o.list.v[2], "z"), "a list in order");
+	ok(o.list.n == 3 && !strcmp(o.list.v[0], "x") && !strcmp(o.list.v[1], "red") && !strcmp(o.list.v[2], "z"),
+		"a list in order");
 	free(o.list.v);
 	is_int(parse(&o, "-rt5 -", argv), 1, "letters together, '-' is an operand");
 	ok(o.redo && o.timeout == 5 && o.n == 3, "values and a default");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		is_int(parse_apart(wrong[i], &b), 2, "misuse: %s", wrong[i]);
-		ok(b.len && strchr(b.data, '\n') == b.data + b.len - 1 && !strncmp(b.data, "d2k-test: ", 10), "says so in one line");
+		ok(b.len && strchr(b.data, '\n') == b.data + b.len - 1 && !strncmp(b.data, "d2k-test: ", 10),
+			"says so in one line");
 	}
 	is_int(parse_apart("--help --nope", &b), 0, "help");
 	ok(!strncmp(b.data, "example: d2k-test --redo <in >out\n", 34), "begins with the example");
-	ok(strstr(b.data, "-t, --timeout SECONDS") && strstr(b.data, "how long (default 60)") && strstr(b.data, "(default 3)"), "shows the defaults");
+	ok(strstr(b.data, "-t, --timeout SECONDS") && strstr(b.data, "how long (default 60)") &&
+			strstr(b.data, "(default 3)"),
+		"shows the defaults");
 	is_int(parse_apart("--version", &b), 0, "version");
 	is_str(b.data, "d2k-test " D2K_VERSION "\n", "its text");
 	buf_release(&b);

@@ -13,7 +13,7 @@ static const char *why_not(const char *text, size_t n)
 {
 	static struct err e;
 	struct scan s;
-	char *exact = malloc(n ? n : 1);	/* no byte to spare: the sanitizer sees a read past the end */
+	char *exact = malloc(n ? n : 1); /* no byte to spare: the sanitizer sees a read past the end */
 
 	e.text[0] = '\0';
 	memcpy(exact, text, n);
@@ -25,10 +25,18 @@ static const char *why_not(const char *text, size_t n)
 static void test_good(void)
 {
 	static const char *const good[] = {
-		"{}", " { } ", "\t{\"a\" : [ ] }\r", "{\"a\":1,\"A\":2}", "{\"\":0}", "{\"a\":{\"a\":{\"a\":1}},\"b\":[{\"a\":1},{\"a\":1}]}",
-		"{\"n\":[0,-0,0.5,-1.5e-7,1E+9,1e400,-1e400,9223372036854775808,0.30000000000000004,123456789012345678901234567890]}",
-		"{\"s\":\"\\u0000\\ud83d\\udc00\\ud83d \\\\\\/\\b\\f\\n\\r\\t\\\"\"}", "{\"s\":\"\x7f\xc2\x80\xef\xbf\xbf\xf4\x8f\xbf\xbf\"}",
-		"{\"t\":true,\"f\":false,\"n\":null}", "{\"a\\u0062\":1,\"a\":2}",
+		"{}",
+		" { } ",
+		"\t{\"a\" : [ ] }\r",
+		"{\"a\":1,\"A\":2}",
+		"{\"\":0}",
+		"{\"a\":{\"a\":{\"a\":1}},\"b\":[{\"a\":1},{\"a\":1}]}",
+		"{\"n\":[0,-0,0.5,-1.5e-7,1E+9,1e400,-1e400,9223372036854775808,0.30000000000000004,"
+		"123456789012345678901234567890]}",
+		"{\"s\":\"\\u0000\\ud83d\\udc00\\ud83d \\\\\\/\\b\\f\\n\\r\\t\\\"\"}",
+		"{\"s\":\"\x7f\xc2\x80\xef\xbf\xbf\xf4\x8f\xbf\xbf\"}",
+		"{\"t\":true,\"f\":false,\"n\":null}",
+		"{\"a\\u0062\":1,\"a\":2}",
 	};
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -40,27 +48,58 @@ static void test_bad(void)
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-		{ "", "not a JSON object at byte 1" }, { "  ", "not a JSON object at byte 3" }, { "[]", "not a JSON object at byte 1" },
-		{ "1", "not a JSON object at byte 1" }, { "\"{}\"", "not a JSON object at byte 1" }, { "null", "not a JSON object at byte 1" },
-		{ "\xef\xbb\xbf{}", "not a JSON object at byte 1" }, { "{", "text ends early at byte 2" }, { "}", "not a JSON object at byte 1" },
-		{ "{}{}", "text after the end at byte 3" }, { "{},", "text after the end at byte 3" }, { "{} x", "text after the end at byte 4" },
-		{ "{\"a\"}", "no ':' at byte 5" }, { "{\"a\":}", "not a JSON value at byte 6" }, { "{\"a\":1,}", "no key at byte 8" },
-		{ "{a:1}", "no key at byte 2" }, { "{'a':1}", "no key at byte 2" }, { "{\"a\":1 \"b\":2}", "no ',' or '}' at byte 8" },
-		{ "{\"a\":[1,]}", "not a JSON value at byte 9" }, { "{\"a\":[1 2]}", "no ',' or ']' at byte 9" },
-		{ "{\"a\":[1}}", "no ',' or ']' at byte 8" }, { "{\"a\":01}", "no ',' or '}' at byte 7" }, { "{\"a\":+1}", "not a JSON value at byte 6" },
-		{ "{\"a\":.5}", "not a JSON value at byte 6" }, { "{\"a\":1.}", "bad number at byte 6" }, { "{\"a\":-}", "bad number at byte 6" },
-		{ "{\"a\":1e}", "bad number at byte 6" }, { "{\"a\":1e+}", "bad number at byte 6" }, { "{\"a\":NaN}", "not a JSON value at byte 6" },
-		{ "{\"a\":Infinity}", "not a JSON value at byte 6" }, { "{\"a\":0x1}", "no ',' or '}' at byte 7" },
-		{ "{\"a\":nul}", "not a JSON value at byte 6" }, { "{\"a\":truex}", "no ',' or '}' at byte 10" },
-		{ "{\"a\":\"\\x\"}", "bad escape at byte 7" }, { "{\"a\":\"\\u12g4\"}", "bad escape at byte 7" }, { "{\"a\":\"\\", "bad escape at byte 7" },
-		{ "{\"a\":\"\\u12", "bad escape at byte 7" }, { "{\"a\":\"b\tc\"}", "control byte in a string at byte 8" },
-		{ "{\"a\":\"b\nc\"}", "control byte in a string at byte 8" }, { "{\"a\":\"abcdefghijkl", "text ends early at byte 19" },
-		{ "{\"a\":\"\xff\"}", "invalid UTF-8 at byte 7" }, { "{\"a\":\"abcdefgh\xed\xa0\x80\"}", "invalid UTF-8 at byte 15" },
-		{ "{\"a\":\"\xc0\x80\"}", "invalid UTF-8 at byte 7" }, { "{\"a\":\"\xe2\x82", "invalid UTF-8 at byte 7" }, { "\x80{}", "invalid UTF-8 at byte 1" },
-		{ "{} \xff", "invalid UTF-8 at byte 4" }, { "{\"a\":1,\"a\":2}", "duplicate key 'a' at byte 9" },
-		{ "{\"a\":1,\"\\u0061\":2}", "duplicate key 'a' at byte 9" }, { "{\"x\":[{\"b\":{\"c\":1,\"d\":1,\"c\":1}}]}", "duplicate key 'c' at byte 26" },
+		{ "", "not a JSON object at byte 1" },
+		{ "  ", "not a JSON object at byte 3" },
+		{ "[]", "not a JSON object at byte 1" },
+		{ "1", "not a JSON object at byte 1" },
+		{ "\"{}\"", "not a JSON object at byte 1" },
+		{ "null", "not a JSON object at byte 1" },
+		{ "\xef\xbb\xbf{}", "not a JSON object at byte 1" },
+		{ "{", "text ends early at byte 2" },
+		{ "}", "not a JSON object at byte 1" },
+		{ "{}{}", "text after the end at byte 3" },
+		{ "{},", "text after the end at byte 3" },
+		{ "{} x", "text after the end at byte 4" },
+		{ "{\"a\"}", "no ':' at byte 5" },
+		{ "{\"a\":}", "not a JSON value at byte 6" },
+		{ "{\"a\":1,}", "no key at byte 8" },
+		{ "{a:1}", "no key at byte 2" },
+		{ "{'a':1}", "no key at byte 2" },
+		{ "{\"a\":1 \"b\":2}", "no ',' or '}' at byte 8" },
+		{ "{\"a\":[1,]}", "not a JSON value at byte 9" },
+		{ "{\"a\":[1 2]}", "no ',' or ']' at byte 9" },
+		{ "{\"a\":[1}}", "no ',' or ']' at byte 8" },
+		{ "{\"a\":01}", "no ',' or '}' at byte 7" },
+		{ "{\"a\":+1}", "not a JSON value at byte 6" },
+		{ "{\"a\":.5}", "not a JSON value at byte 6" },
+		{ "{\"a\":1.}", "bad number at byte 6" },
+		{ "{\"a\":-}", "bad number at byte 6" },
+		{ "{\"a\":1e}", "bad number at byte 6" },
+		{ "{\"a\":1e+}", "bad number at byte 6" },
+		{ "{\"a\":NaN}", "not a JSON value at byte 6" },
+		{ "{\"a\":Infinity}", "not a JSON value at byte 6" },
+		{ "{\"a\":0x1}", "no ',' or '}' at byte 7" },
+		{ "{\"a\":nul}", "not a JSON value at byte 6" },
+		{ "{\"a\":truex}", "no ',' or '}' at byte 10" },
+		{ "{\"a\":\"\\x\"}", "bad escape at byte 7" },
+		{ "{\"a\":\"\\u12g4\"}", "bad escape at byte 7" },
+		{ "{\"a\":\"\\", "bad escape at byte 7" },
+		{ "{\"a\":\"\\u12", "bad escape at byte 7" },
+		{ "{\"a\":\"b\tc\"}", "control byte in a string at byte 8" },
+		{ "{\"a\":\"b\nc\"}", "control byte in a string at byte 8" },
+		{ "{\"a\":\"abcdefghijkl", "text ends early at byte 19" },
+		{ "{\"a\":\"\xff\"}", "invalid UTF-8 at byte 7" },
+		{ "{\"a\":\"abcdefgh\xed\xa0\x80\"}", "invalid UTF-8 at byte 15" },
+		{ "{\"a\":\"\xc0\x80\"}", "invalid UTF-8 at byte 7" },
+		{ "{\"a\":\"\xe2\x82", "invalid UTF-8 at byte 7" },
+		{ "\x80{}", "invalid UTF-8 at byte 1" },
+		{ "{} \xff", "invalid UTF-8 at byte 4" },
+		{ "{\"a\":1,\"a\":2}", "duplicate key 'a' at byte 9" },
+		{ "{\"a\":1,\"\\u0061\":2}", "duplicate key 'a' at byte 9" },
+		{ "{\"x\":[{\"b\":{\"c\":1,\"d\":1,\"c\":1}}]}", "duplicate key 'c' at byte 26" },
 		{ "{\"\\ud800\":1,\"\\udfff\":2}", "duplicate key '\xef\xbf\xbd' at byte 14" },
-		{ "{\"long key number one\":1,\"long key number one\":2}", "duplicate key 'long key number one' at byte 27" },
+		{ "{\"long key number one\":1,\"long key number one\":2}",
+			"duplicate key 'long key number one' at byte 27" },
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -175,16 +214,23 @@ static void test_members(void)
 
 static void test_json(void)
 {
-	static const char text[] = "{\"s\":\"a\\u0000b\\ud83d\\ude00\\ud800\",\"n\":0.30000000000000004,\"big\":1e400,\"i\":-7,\"h\":1.5,\"t\":true,"
-				   "\"z\":null,\"a\":[1,[2],{}],\"o\":{\"p\":{\"q\":\"deep\"}},\"S\":1,\"p53\":9007199254740992,"
-				   "\"long\":[1111111111111111111111111111111111111111111111111111111111111111111111111111111111,-"
-				   "0.00000000000000000000000000000000000000000000000000000000000000000000000000000025e75],\"e\":\"x\\\\u0000\"}";
-	static const char *const keys[] = { "s", "n", "big", "i", "h", "t", "z", "a", "o", "S", "p53", "long", "e", NULL };
+	static const char text[] =
+		"{\"s\":\"a\\u0000b\\ud83d\\ude00\\ud800\",\"n\":0.30000000000000004,\"big\":1e400,\"i\":-7,\"h\":1.5,"
+		"\"t\":true,"
+		"\"z\":null,\"a\":[1,[2],{}],\"o\":{\"p\":{\"q\":\"deep\"}},\"S\":1,\"p53\":9007199254740992,"
+		"\"long\":[1111111111111111111111111111111111111111111111111111111111111111111111111111111111,-"
+		"0.00000000000000000000000000000000000000000000000000000000000000000000000000000025e75],\"e\":"
+		"\"x\\\\u0000\"}";
+	static const char *const keys[] = { "s", "n", "big", "i", "h", "t", "z", "a", "o", "S", "p53", "long", "e",
+		NULL };
 	struct buf b = BUF_INIT;
 	struct err e = { "" };
 	struct json *j = json_parse(text, strlen(text), &e);
 
-	is_str(json_get_str(j, "s"), "a\xef\xbf\xbd" "b\xf0\x9f\x98\x80\xef\xbf\xbd", "NUL and a lone surrogate read as U+FFFD");
+	is_str(json_get_str(j, "s"),
+		"a\xef\xbf\xbd"
+		"b\xf0\x9f\x98\x80\xef\xbf\xbd",
+		"NUL and a lone surrogate read as U+FFFD");
 	is_str(json_get_str(j, "e"), "x\\u0000", "an escaped backslash is no escape");
 	is_num(json_get_num(j, "n", NAN), 0.30000000000000004, "all digits of a double");
 	ok(isnan(json_get_num(j, "big", NAN)), "no double is 1e400");
@@ -193,11 +239,14 @@ static void test_json(void)
 	is_int(json_get_int(j, "p53", 5), 5, "2^53 is no safe integer");
 	is_int(json_get_int(j, "S", 5), 1, "keys are case-sensitive");
 	ok(json_bool(json_get(j, "t"), false) && json_bool(NULL, true), "bool");
-	ok(json_type(json_get(j, "z")) == JSON_NULL && json_type(json_get(j, "none")) == JSON_NONE, "null is not absent");
+	ok(json_type(json_get(j, "z")) == JSON_NULL && json_type(json_get(j, "none")) == JSON_NONE,
+		"null is not absent");
 	is_str(json_str(json_path(j, "o.p.q")), "deep", "path");
 	ok(!json_path(j, "o.x.q") && !json_path(j, "s.p") && !json_path(NULL, "a"), "a path into nothing");
 	is_int(json_len(json_get(j, "a")), 3, "length");
-	is_num(json_num(json_first(json_get(j, "long")), NAN), 1111111111111111111111111111111111111111111111111111111111111111111111111111111111.0, "a number of 82 digits");
+	is_num(json_num(json_first(json_get(j, "long")), NAN),
+		1111111111111111111111111111111111111111111111111111111111111111111111111111111111.0,
+		"a number of 82 digits");
 	is_num(json_num(json_next(json_first(json_get(j, "long"))), NAN), -0.00025, "one of 87 bytes with an exponent");
 	is_int(json_only_keys(j, keys, &e), 0, "all keys known");
 	is_int(json_only_keys(j, keys + 1, &e), -1, "one unknown");
@@ -205,7 +254,8 @@ static void test_json(void)
 	json_print(json_get(j, "a"), &b);
 	json_print(json_get(j, "n"), &b);
 	is_str(b.data, "[1,[2],{}],0.30000000000000004", "printed");
-	ok(!json_str(NULL) && !json_first(NULL) && !json_next(NULL) && !json_key(NULL) && !json_len(NULL), "NULL is read as absent");
+	ok(!json_str(NULL) && !json_first(NULL) && !json_next(NULL) && !json_key(NULL) && !json_len(NULL),
+		"NULL is read as absent");
 	buf_release(&b);
 	json_free(j);
 	ok(!json_parse("{\"a\":1,\"a\":2}", 13, &e) && !json_parse("1 2", 3, &e), "strict where cJSON is not");
@@ -228,7 +278,8 @@ static void put(const char *line, const char *key, const char *json, const char 
 
 static void test_record(void)
 {
-	static const char line[] = "{\"id\":\"a\\u0062\\ud800c\",\"n\": 1e400 ,\"\\u0062uild\":{\"status\":\"ok\"},\"long\":\"0123456789\"}";
+	static const char line[] = "{\"id\":\"a\\u0062\\ud800c\",\"n\": 1e400 "
+				   ",\"\\u0062uild\":{\"status\":\"ok\"},\"long\":\"0123456789\"}";
 	struct record r;
 	struct err e;
 	struct json *j;
@@ -240,12 +291,17 @@ static void test_record(void)
 	put("{\"x\" :  {\"old\":[1,2]}  ,\"b\":2}", "x", "5", "{\"x\" :  5  ,\"b\":2}");
 	put("{\"a\":1,\"\\u0078\":2}", "x", "5", "{\"a\":1,\"\\u0078\":5}");
 	is_int(record_open(&r, line, strlen(line), &e), 0, "opened");
-	ok(record_has(&r, "build") && !record_has(&r, "Build") && !record_has(&r, "bui"), "a key written with an escape is found");
+	ok(record_has(&r, "build") && !record_has(&r, "Build") && !record_has(&r, "bui"),
+		"a key written with an escape is found");
 	ok(record_raw(&r, "n").n == 5 && !record_raw(&r, "none").p, "raw bytes of a member");
 	ok(record_str(&r, "id", text, sizeof text), "a string");
-	is_str(text, "ab\xef\xbf\xbd" "c", "decoded");
-	ok(!record_str(&r, "long", text, sizeof text) && !record_str(&r, "n", text, sizeof text) && !record_str(&r, "none", text, sizeof text),
-	   "no string that is too long, no number, none");
+	is_str(text,
+		"ab\xef\xbf\xbd"
+		"c",
+		"decoded");
+	ok(!record_str(&r, "long", text, sizeof text) && !record_str(&r, "n", text, sizeof text) &&
+			!record_str(&r, "none", text, sizeof text),
+		"no string that is too long, no number, none");
 	j = record_get(&r, "build", &e);
 	is_str(json_get_str(j, "status"), "ok", "a member parsed");
 	json_free(j);

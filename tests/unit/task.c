@@ -1,5 +1,5 @@
-/* task: a small task is read as it stands, and every way to get one wrong is an error that says where. Runs in a scratch
- * folder, which it makes the project's root. */
+/* task: a small task is read as it stands, and every way to get one wrong is an error that says where. Runs in a
+ * scratch folder, which it makes the project's root. */
 #include "file.h"
 #include "task.h"
 #include "tap.h"
@@ -10,12 +10,14 @@
 static const char task_json[] =
 	"{\"version\":1,\"name\":\"t\",\"title\":\"a test\",\"dims\":[\"M\",\"N\"],\"params\":[\"eps\"],\n"
 	"\"tensors\":[{\"name\":\"x\",\"role\":\"in\",\"dtype\":\"bfloat16\",\"shape\":[\"M\",\"2*N\"]},\n"
-	"{\"name\":\"s\",\"role\":\"inout\",\"dtype\":\"int32\",\"shape\":[\"N\"],\"check\":[{\"metric\":\"exact\"}]},\n"
+	"{\"name\":\"s\",\"role\":\"inout\",\"dtype\":\"int32\",\"shape\":[\"N\"],\"check\":[{\"metric\":\"exact\"}]},"
+	"\n"
 	"{\"name\":\"y\",\"role\":\"out\",\"dtype\":\"float8_e4m3fn\",\"shape\":[\"cdiv(M,4)\"],\n"
 	"\"check\":[{\"metric\":\"ulp\",\"share\":0.999,\"max\":2},{\"metric\":\"rfe\",\"max\":1e-4}]}],\n"
 	"\"temps\":[{\"name\":\"h\",\"count\":\"M*M\"}],\n"
 	"\"generate\":[{\"stage\":\"make_x\",\"count\":\"M*2*N\"}],\n"
-	"\"oracle\":[{\"product\":{\"c\":\"h\",\"a\":\"h\",\"b\":\"h\",\"tb\":true,\"m\":\"M\",\"n\":\"M\",\"k\":\"N\"}},{\"stage\":\"fill\",\"count\":\"M\"}],\n"
+	"\"oracle\":[{\"product\":{\"c\":\"h\",\"a\":\"h\",\"b\":\"h\",\"tb\":true,\"m\":\"M\",\"n\":\"M\",\"k\":\"N\"}"
+	"},{\"stage\":\"fill\",\"count\":\"M\"}],\n"
 	"\"bytes\":\"4*M*N\",\"flops\":\"2*M*M*N*(1+0*eps)\",\"flop_unit\":\"bf16\",\"source\":\"nowhere\"}\n";
 static const char workloads[] =
 	"{\"id\":\"a\",\"tier\":\"bench\",\"dims\":{\"M\":1024,\"N\":8},\"params\":{\"eps\":1e-6},\"origin\":\"o\"}\n"
@@ -50,16 +52,22 @@ static void test_good(void)
 	int nw;
 
 	is_int(task_load(&t, "t", &e), 0, "a task");
-	ok(t.ndims == 2 && t.nparams == 1 && t.ntensors == 3 && t.ntemps == 1 && t.ngenerate == 1 && t.noracle == 2, "its parts");
-	ok(t.tensors[0].role == ROLE_IN && t.tensors[0].dtype == DT_BF16 && t.tensors[0].ndim == 2 && !t.tensors[0].nchecks, "an input");
+	ok(t.ndims == 2 && t.nparams == 1 && t.ntensors == 3 && t.ntemps == 1 && t.ngenerate == 1 && t.noracle == 2,
+		"its parts");
+	ok(t.tensors[0].role == ROLE_IN && t.tensors[0].dtype == DT_BF16 && t.tensors[0].ndim == 2 &&
+			!t.tensors[0].nchecks,
+		"an input");
 	ok(t.tensors[1].role == ROLE_INOUT && t.tensors[1].check[0].metric == METRIC_EXACT, "one changed in place");
-	ok(t.tensors[2].check[0].metric == METRIC_ULP && t.tensors[2].check[0].share == 0.999 && t.tensors[2].check[0].max == 2 &&
-	   t.tensors[2].check[1].metric == METRIC_RFE && t.tensors[2].check[1].max == 1e-4, "an output's two checks");
+	ok(t.tensors[2].check[0].metric == METRIC_ULP && t.tensors[2].check[0].share == 0.999 &&
+			t.tensors[2].check[0].max == 2 && t.tensors[2].check[1].metric == METRIC_RFE &&
+			t.tensors[2].check[1].max == 1e-4,
+		"an output's two checks");
 	ok(!t.oracle[0].name && !strcmp(t.oracle[0].batch, "1") && !t.oracle[0].ta && t.oracle[0].tb, "a product");
 	is_str(t.text_hash, "982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1", "hash of the text");
 	is_int(workloads_load(&t, &w, &nw, &e), 0, "its workloads");
 	ok(nw == 2 && !strcmp(w[0].tier, "bench") && !strcmp(w[1].id, "b-2.x"), "in order");
-	ok(w[1].nvars == 3 && !strcmp(w[1].vars[0].name, "M") && w[1].vars[0].value == 5 && w[1].vars[2].value == 2, "dims as the task orders them, then params");
+	ok(w[1].nvars == 3 && !strcmp(w[1].vars[0].name, "M") && w[1].vars[0].value == 5 && w[1].vars[2].value == 2,
+		"dims as the task orders them, then params");
 	is_int(tensor_elements(&t.tensors[0], &w[0], shape, &n, &e), 0, "elements");
 	ok(n == 16384 && shape[0] == 1024 && shape[1] == 16, "and extents");
 	is_int(tensor_elements(&t.tensors[2], &w[1], NULL, &n, &e), 0, "elements without extents");
@@ -121,7 +129,8 @@ static void test_broken_task(void)
 		{ "\"max\":1e-4", "\"max\":0", "tensors[2]: 'max' is not a number over 0" },
 		{ "\"max\":1e-4", "\"max\":1e400", "tensors[2]: 'max' is not a number over 0" },
 		{ "\"share\":0.999", "\"share\":1.5", "tensors[2]: 'share' is not a number over 0 and at most 1" },
-		{ "{\"metric\":\"exact\"}", "{\"metric\":\"ulp\",\"share\":1,\"max\":1}", "tensors[1]: 'ulp' wants a floating type and a whole 'max'" },
+		{ "{\"metric\":\"exact\"}", "{\"metric\":\"ulp\",\"share\":1,\"max\":1}",
+			"tensors[1]: 'ulp' wants a floating type and a whole 'max'" },
 		{ "{\"metric\":\"exact\"}", "{\"metric\":\"exact\",\"max\":1}", "tensors[1]: unknown key 'max'" },
 		{ "\"name\":\"h\"", "\"name\":\"y\"", "temps[0]: name 'y' is used twice" },
 		{ "\"count\":\"M*M\"", "\"count\":5", "temps[0]: 'count' is not a string" },
@@ -130,20 +139,22 @@ static void test_broken_task(void)
 		{ "\"k\":\"N\"", "\"kk\":\"N\"", "oracle[0]: unknown key 'kk'" },
 		{ ",\"k\":\"N\"", "", "oracle[0]: 'k' is not a string" },
 		{ "\"flop_unit\":\"bf16\"", "\"flop_unit\":\"int4\"", "unknown flop_unit 'int4'" },
-		{ "\"generate\":[{\"stage\":\"make_x\",\"count\":\"M*2*N\"}]", "\"generate\":[]", "'tensors', 'generate' or 'oracle' is empty" },
+		{ "\"generate\":[{\"stage\":\"make_x\",\"count\":\"M*2*N\"}]", "\"generate\":[]",
+			"'tensors', 'generate' or 'oracle' is empty" },
 		{ "\"version\":1,", "\"version\":1,\"version\":1,", "duplicate key 'version' at byte 15" },
 		{ "\"4*M*N\"", "\"4*M*K\"", "line 1: unknown name 'K' in expression '4*M*K'" },
 		{ "\"2*N\"", "\"N/3\"", "line 1: 'N/3' is 2.6666666666666665, not a whole number over 0" },
 		{ "\"2*N\"", "\"pow(N,17)\"", "line 1: tensor 'x' is too large" },
 		{ "\"count\":\"M*M\"", "\"count\":\"M-M\"", "line 1: 'M-M' is 0, not a whole number over 0" },
-		{ "\"k\":\"N\"", "\"k\":\"M/N/500\"", "line 1: 'M/N/500' is 0.25600000000000001, not a whole number over 0" },
+		{ "\"k\":\"N\"", "\"k\":\"M/N/500\"",
+			"line 1: 'M/N/500' is 0.25600000000000001, not a whole number over 0" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *got = broken("tasks/t/task.json", task_json, cases[i].from, cases[i].to);
 		char *wanted = strncmp(cases[i].why, "line 1: ", 8)
-			? xasprintf("'%s/tasks/t/task.json': %s", file_root(), cases[i].why)
-			: xasprintf("%s/workloads/t.jsonl:1: %s", file_root(), cases[i].why + 8);
+				       ? xasprintf("'%s/tasks/t/task.json': %s", file_root(), cases[i].why)
+				       : xasprintf("%s/workloads/t.jsonl:1: %s", file_root(), cases[i].why + 8);
 
 		is_str(got, wanted, "task with %s", cases[i].to);
 		free(wanted);
@@ -173,7 +184,8 @@ static void test_broken_workload(void)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char *wanted = xasprintf("%s/workloads/t.jsonl:2: %s", file_root(), cases[i].why);
 
-		is_str(broken("workloads/t.jsonl", workloads, cases[i].from, cases[i].to), wanted, "workload with %s", cases[i].to);
+		is_str(broken("workloads/t.jsonl", workloads, cases[i].from, cases[i].to), wanted, "workload with %s",
+			cases[i].to);
 		free(wanted);
 	}
 }

@@ -61,10 +61,11 @@ static void test_emit(void)
 	emit_kraw(&b, "r", "[1]", 3);
 	emit_close(&b, '}');
 	is_str(b.data,
-	       "{\"a\\\"b\":\"q\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\x7f\xc3\xa9\xf0\x9f\x98\x80\","
-	       "\"bad\":\"\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|\","
-	       "\"nul\":\"a\\u0000b\",\"none\":null,\"list\":[[],{},{\"x\": 1},\"ends in ,\",\"ends in [\",null],"
-	       "\"t\":true,\"i\":-9223372036854775807,\"n\":null,\"r\":[1]}", "JSON with every kind of value");
+		"{\"a\\\"b\":\"q\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\x7f\xc3\xa9\xf0\x9f\x98\x80\","
+		"\"bad\":\"\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|\","
+		"\"nul\":\"a\\u0000b\",\"none\":null,\"list\":[[],{},{\"x\": 1},\"ends in ,\",\"ends in [\",null],"
+		"\"t\":true,\"i\":-9223372036854775807,\"n\":null,\"r\":[1]}",
+		"JSON with every kind of value");
 	buf_release(&b);
 }
 
@@ -73,8 +74,9 @@ static void test_emit_numbers(void)
 	static const struct {
 		double x;
 		const char *text;
-	} cases[] = { { 0.30000000000000004, "0.30000000000000004" }, { 5, "5" }, { -0.0, "-0" }, { 0x1p53, "9007199254740992" },
-		      { 5e-324, "4.9406564584124654e-324" }, { NAN, "null" }, { INFINITY, "null" }, { -INFINITY, "null" } };
+	} cases[] = { { 0.30000000000000004, "0.30000000000000004" }, { 5, "5" }, { -0.0, "-0" },
+		{ 0x1p53, "9007199254740992" }, { 5e-324, "4.9406564584124654e-324" }, { NAN, "null" },
+		{ INFINITY, "null" }, { -INFINITY, "null" } };
 	struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -90,16 +92,21 @@ static void test_utf8(void)
 	static const struct {
 		const char *text;
 		size_t len;
-	} cases[] = { { "a", 1 }, { "\xc3\xa9", 2 }, { "\xc0\x80", 0 }, { "\xc1\xbf", 0 }, { "\xe0\x9f\xbf", 0 }, { "\xe0\xa0\x80", 3 },
-		      { "\xed\x9f\xbf", 3 }, { "\xed\xa0\x80", 0 }, { "\xf0\x8f\xbf\xbf", 0 }, { "\xf0\x90\x80\x80", 4 },
-		      { "\xf4\x8f\xbf\xbf", 4 }, { "\xf4\x90\x80\x80", 0 }, { "\xf5\x80\x80\x80", 0 }, { "\x80", 0 }, { "\xe2\x82", 0 } };
+	} cases[] = { { "a", 1 }, { "\xc3\xa9", 2 }, { "\xc0\x80", 0 }, { "\xc1\xbf", 0 }, { "\xe0\x9f\xbf", 0 },
+		{ "\xe0\xa0\x80", 3 }, { "\xed\x9f\xbf", 3 }, { "\xed\xa0\x80", 0 }, { "\xf0\x8f\xbf\xbf", 0 },
+		{ "\xf0\x90\x80\x80", 4 }, { "\xf4\x8f\xbf\xbf", 4 }, { "\xf4\x90\x80\x80", 0 },
+		{ "\xf5\x80\x80\x80", 0 }, { "\x80", 0 }, { "\xe2\x82", 0 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		is_int((long long)utf8_sequence(cases[i].text, strlen(cases[i].text)), (long long)cases[i].len, "sequence %zu", i);
+		is_int((long long)utf8_sequence(cases[i].text, strlen(cases[i].text)), (long long)cases[i].len,
+			"sequence %zu", i);
 	is_int((long long)utf8_sequence("", 0), 0, "no sequence in nothing");
 	is_int((long long)utf8_cut("ab\xe2\x82\xac", 5, 4), 2, "cut before a character of three bytes");
 	is_int((long long)utf8_cut("ab\xe2\x82\xac", 5, 5), 5, "nothing to cut");
-	is_int((long long)utf8_cut("\xe2\x82\xac" "cd", 5, 3), 3, "cut after it");
+	is_int((long long)utf8_cut("\xe2\x82\xac"
+				   "cd",
+		       5, 3),
+		3, "cut after it");
 	is_int((long long)utf8_cut("\x80\x80\x80\x80\x80", 5, 4), 4, "bytes that are no text are cut where asked");
 }
 
@@ -145,7 +152,8 @@ static void test_hash(void)
 
 static void test_stats(void)
 {
-	static const double x[] = { 4, 1, 3, 2 }, halves[] = { 0.5, 2, 8, 2 }, bad[] = { 1, NAN, 2 }, negative[] = { 1, -1 };
+	static const double x[] = { 4, 1, 3, 2 }, halves[] = { 0.5, 2, 8, 2 }, bad[] = { 1, NAN, 2 },
+			    negative[] = { 1, -1 };
 	double many[2000];
 
 	is_num(stats_median(x, 4), 2.5, "median of four");
@@ -170,11 +178,11 @@ static void test_expr(void)
 	static const struct {
 		const char *text;
 		double value;
-	} good[] = { { "1+2*3", 7 }, { "(1+2)*3", 9 }, { "10-4-3", 3 }, { "100/10/5", 2 }, { "-(M+1)/2", -5.5 }, { "2*-3", -6 },
-		     { " cdiv( M , F_1 ) ", 4 }, { "M%4", 2 }, { "min(M,F_1)+max(1,2)", 5 }, { "floor(M/4)+ceil(M/4)", 5 },
-		     { "pow(2,10)", 1024 }, { "1e3*.5", 500 }, { "4*M*F_1", 120 } };
-	static const char *const wrong[] = { "", " ", "1+", "1 2", "M(", "foo", "F", "min(1)", "floor(1,2)", "min(1,2", "nope(1)", "1/0", "0/0",
-					     "pow(10,400)", "(1", "1)", "&", "1;", "--1", "M F_1" };
+	} good[] = { { "1+2*3", 7 }, { "(1+2)*3", 9 }, { "10-4-3", 3 }, { "100/10/5", 2 }, { "-(M+1)/2", -5.5 },
+		{ "2*-3", -6 }, { " cdiv( M , F_1 ) ", 4 }, { "M%4", 2 }, { "min(M,F_1)+max(1,2)", 5 },
+		{ "floor(M/4)+ceil(M/4)", 5 }, { "pow(2,10)", 1024 }, { "1e3*.5", 500 }, { "4*M*F_1", 120 } };
+	static const char *const wrong[] = { "", " ", "1+", "1 2", "M(", "foo", "F", "min(1)", "floor(1,2)", "min(1,2",
+		"nope(1)", "1/0", "0/0", "pow(10,400)", "(1", "1)", "&", "1;", "--1", "M F_1" };
 	char deep[2001] = { 0 };
 	struct err e;
 	double x;
@@ -194,7 +202,8 @@ static void test_dtype(void)
 	enum dtype t;
 
 	for (int i = 0; i < DT_COUNT; i++)
-		ok(!dtype_parse(dtype_name[i], &t) && (int)t == i && dtype_size[i] && dtype_ctype[i], "%s", dtype_name[i]);
+		ok(!dtype_parse(dtype_name[i], &t) && (int)t == i && dtype_size[i] && dtype_ctype[i], "%s",
+			dtype_name[i]);
 	is_int(dtype_parse("torch.float32", &t), -1, "unknown type");
 	ok(dtype_is_integer(DT_I64) && dtype_is_integer(DT_BOOL) && !dtype_is_integer(DT_F8E5M2), "integers");
 }

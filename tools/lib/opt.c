@@ -53,10 +53,12 @@ static _Noreturn void finish_stdout(void)
 
 static _Noreturn void help(const struct opt_usage *u, const struct opt *table)
 {
-	printf("example: %s\n\nusage: %s [OPTION]... %s\n\n%s\n\noptions:\n", u->example, u->name, u->operands, u->summary);
+	printf("example: %s\n\nusage: %s [OPTION]... %s\n\n", u->example, u->name, u->operands);
+	printf("%s\n\noptions:\n", u->summary);
 	for (const struct opt *o = table; o->name; o++)
 		print_option(o);
-	printf("%-*s%s\n%-*s%s\n", HELP_COLUMN, "      --help", "show this", HELP_COLUMN, "      --version", "show the version");
+	printf("%-*s%s\n", HELP_COLUMN, "      --help", "show this");
+	printf("%-*s%s\n", HELP_COLUMN, "      --version", "show the version");
 	finish_stdout();
 }
 
@@ -182,8 +184,8 @@ static void nothing(int signal_number)
 	(void)signal_number;
 }
 
-/* A closed pipe is an error of the write, not a death by signal; a handler, unlike SIG_IGN, is not passed on to children.
- * A standard descriptor that is closed stays unusable, instead of becoming the next file opened. */
+/* A closed pipe is an error of the write, not a death by signal; a handler, unlike SIG_IGN, is not passed on to
+ * children. A standard descriptor that is closed stays unusable, instead of becoming the next file opened. */
 static void start(void)
 {
 	struct sigaction closed_pipe = { .sa_handler = nothing, .sa_flags = SA_RESTART };

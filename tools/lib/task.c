@@ -9,7 +9,8 @@
 #include <string.h>
 
 const char *const role_name[] = { [ROLE_IN] = "in", [ROLE_OUT] = "out", [ROLE_INOUT] = "inout" };
-const char *const metric_name[] = { [METRIC_RFE] = "rfe", [METRIC_MAXN] = "maxn", [METRIC_EXACT] = "exact", [METRIC_ULP] = "ulp" };
+const char *const metric_name[] = { [METRIC_RFE] = "rfe", [METRIC_MAXN] = "maxn", [METRIC_EXACT] = "exact",
+				    [METRIC_ULP] = "ulp" };
 
 enum { NROLES = sizeof role_name / sizeof *role_name, NMETRICS = sizeof metric_name / sizeof *metric_name };
 
@@ -229,8 +230,8 @@ static void *array_for(const struct json *j, const char *key, size_t size)
 
 static int read_task(struct task *t, const struct json *j, const char *name, struct err *e)
 {
-	static const char *const keys[] = { "version", "name", "title", "dims", "params", "tensors", "temps", "generate",
-					    "oracle", "bytes", "flops", "flop_unit", "source", NULL };
+	static const char *const keys[] = { "version", "name", "title", "dims", "params", "tensors", "temps",
+					    "generate", "oracle", "bytes", "flops", "flop_unit", "source", NULL };
 	static const char *const units[] = { "bf16", "fp8", "fp16", "tf32", "fp32" };
 
 	t->tensors = array_for(j, "tensors", sizeof *t->tensors);
@@ -259,10 +260,11 @@ static int read_task(struct task *t, const struct json *j, const char *name, str
 	return t->ntensors && t->ngenerate && t->noracle ? 0 : err_set(e, "'tensors', 'generate' or 'oracle' is empty");
 }
 
-/* The name comes from a record: it must not lead out of tasks/. */
-static bool is_task_name(const char *s)
+bool task_is_name(const char *s)
 {
-	return *s && *s != '.' && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == strlen(s);
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+	return *s && *s != '.' && strspn(s, allowed) == strlen(s);
 }
 
 static int hash_oracle(struct task *t, struct err *e)
@@ -306,7 +308,7 @@ int task_load(struct task *t, const char *name, struct err *e)
 	int rc = -1;
 
 	*t = (struct task){ 0 };
-	if (!is_task_name(name))
+	if (!task_is_name(name))	/* a record's word must not lead out of tasks/ */
 		return err_set(e, "'%s' is no name of a task", name);
 	t->name = xstrdup(name);
 	t->dir = file_in_root("tasks/%s", name);
@@ -337,7 +339,8 @@ static void free_names(char **names, int n)
 static void free_stages(struct stage *s, int n)
 {
 	for (int i = 0; i < n; i++) {
-		char *const all[] = { s[i].name, s[i].count, s[i].a, s[i].b, s[i].c, s[i].batch, s[i].m, s[i].n, s[i].k };
+		char *const all[] = { s[i].name, s[i].count, s[i].a, s[i].b, s[i].c,
+				      s[i].batch, s[i].m, s[i].n, s[i].k };
 
 		for (size_t k = 0; k < sizeof all / sizeof *all; k++)
 			free(all[k]);
@@ -374,7 +377,7 @@ void task_release(struct task *t)
 static int has_task_json(const struct dirent *d)
 {
 	char *path = file_in_root("tasks/%s/task.json", d->d_name);
-	bool found = is_task_name(d->d_name) && file_exists(path);
+	bool found = task_is_name(d->d_name) && file_exists(path);
 
 	free(path);
 	return found;

@@ -50,7 +50,7 @@ struct task {
 	char *name, *title;
 	char *dir;				/* ROOT/tasks/NAME */
 	char **dims;	int ndims;		/* names every workload must give a whole number for */
-	char **params;	int nparams;		/* names every workload must give a number for; keyword arguments of run() */
+	char **params;	int nparams;		/* the same, any number; keyword arguments of run() */
 	struct tensor *tensors;	int ntensors;	/* in the order of run()'s arguments */
 	struct temp *temps;	int ntemps;
 	struct stage *generate;	int ngenerate;	/* fills in and inout tensors from the seed */
@@ -63,9 +63,11 @@ struct task {
 
 struct workload {
 	char *id, *tier, *origin;		/* tier: "bench" or "smoke" */
-	struct var *vars;	int nvars;	/* dims, then params; the names are the task's own, so it must outlive these */
+	struct var *vars;	int nvars;	/* dims, then params; the names are the task's, which must live on */
 };
 
+/* Fit to name a task, a workload, a file: letters, digits, '.', '_', '-', and no '.' first. */
+bool task_is_name(const char *s);
 int task_load(struct task *t, const char *name, struct err *e);
 void task_release(struct task *t);
 /* All workloads of a task, in file order. */

@@ -86,11 +86,6 @@ static int check_expressions(const struct task *t, const struct workload *w, str
 	return expr_eval(t->flops, w->vars, w->nvars, &x, e) || (x < 0 && err_set(e, "'flops' is below 0")) ? -1 : 0;
 }
 
-static bool is_id(const char *s)
-{
-	return s && *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == strlen(s);
-}
-
 /* {"id": text, "tier": "bench"|"smoke", "dims": {name: whole number}, "params": {name: number}, "origin": text} */
 static int read_workload(const struct task *t, struct workload *w, const struct json *j, struct err *e)
 {
@@ -102,7 +97,7 @@ static int read_workload(const struct task *t, struct workload *w, const struct 
 		return err_set(e, "not a JSON object");
 	if (json_only_keys(j, keys, e))
 		return -1;
-	if (!is_id(id))
+	if (!id || !task_is_name(id))
 		return err_set(e, "'id' is not a name of letters, digits, '.', '_' and '-'");
 	if (!tier || (strcmp(tier, "bench") && strcmp(tier, "smoke")))
 		return err_set(e, "'tier' is neither bench nor smoke");
@@ -111,7 +106,8 @@ static int read_workload(const struct task *t, struct workload *w, const struct 
 	w->id = xstrdup(id);
 	w->tier = xstrdup(tier);
 	w->origin = xstrdup(origin);
-	if (read_vars(w, j, "dims", t->dims, t->ndims, true, e) || read_vars(w, j, "params", t->params, t->nparams, false, e))
+	if (read_vars(w, j, "dims", t->dims, t->ndims, true, e) ||
+	    read_vars(w, j, "params", t->params, t->nparams, false, e))
 		return -1;
 	return check_expressions(t, w, e);
 }
