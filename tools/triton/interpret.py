@@ -186,7 +186,9 @@ def refuse_gluon(fn=None, **options):
 
 
 def install():
+    """Once a process."""
     numerics.install()
+    load.status_of = status_of
     InterpreterBuilder.create_masked_load, InterpreterBuilder.create_masked_store = masked_load, masked_store
     InterpreterBuilder.create_atomic_rmw = checked(InterpreterBuilder.create_atomic_rmw)
     InterpreterBuilder.create_atomic_cas = checked(InterpreterBuilder.create_atomic_cas)
@@ -207,13 +209,14 @@ def cause(error):
 def interpret(job, array):
     """Runs the submission once on the given memory."""
     global memory
-    install()
     try:
         run = load.load(job["source"])
         memory = d2k._host = Memory(job["tensors"], array)
         load.call(run, [t["name"] for t in job["tensors"]], memory.tensors, job["params"])
     except load.Refusal as e:
         return dict(status=e.status, message=str(e))
+    finally:
+        memory = d2k._host = None
     return dict(status="ok", message="")
 
 
@@ -258,9 +261,9 @@ def view(array, t):
 
 
 def main():
-    import job
-    load.status_of = status_of
-    if job.is_by_hand():
+    install()
+    if len(sys.argv) > 1:
+        import job
         return by_hand(job.by_hand("smoke", "Run a submission on the CPU, on random inputs."))
     work = json.load(sys.stdin)
     array = np.frombuffer(mmap.mmap(4, 0), np.uint8)

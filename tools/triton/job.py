@@ -9,7 +9,6 @@ import math
 import operator
 import os
 import pathlib
-import sys
 
 ROOT = pathlib.Path(os.environ.get("D2K_ROOT") or pathlib.Path(__file__).resolve().parents[2])
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Mod: math.fmod}
@@ -74,6 +73,3 @@ def by_hand(tier, what):
     source = pathlib.Path(a.file).read_text()
     return dict(source=source, target=a.target, workloads=workloads(a.task, a.tier, a.workload))
 
-
-def is_by_hand():
-    return len(sys.argv) > 1

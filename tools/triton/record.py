@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import types
 
 import d2k
@@ -46,7 +47,8 @@ TARGETS = {"sm_90": (90, 132), "sm_100": (100, 148)}  # compute capability, SMs
 MAX_SHARED = 227 * 1024  # bytes one block may have, on both
 MAX_TENSOR_MEMORY = 512  # columns
 MAX_THREADS = 1024
-MAX_STEPS = 20000
+MAX_STEPS = 4096
+MAX_COMPILING = 8  # kernels at a time
 L2_PROMOTION_128B = 2  # what Triton's launcher asks for
 PARAMS = {"u1": "i1", "fp32": "f32", "fp64": "f64", "nvTmaDesc": "tensormap"}
 
@@ -489,15 +491,19 @@ def record(job, threads):
             raise load.Refusal("unstable_plan", f"two calls of run() with the same shapes differ (workload '{name}'): "
                                f"{differ(plan, again, bundle.kernels)}\nrun() must depend on shapes, types and parameters only")
         bundle.plans.append(plan)
-    return dict(status="ok", message="\n".join(bundle.notes), kernels=bundle.kernels, plans=bundle.plans,
-                compile_seconds=compiler.seconds)
+    return dict(message="\n".join(bundle.notes), kernels=bundle.kernels, plans=bundle.plans, compile_seconds=compiler.seconds)
 
 
 def attempt(job, threads):
+    """The result of a job. A failure of this program, as opposed to the submission's, is a tool_error."""
+    result = dict(status="ok", message="", triton=triton.__version__, kernels=[], plans=[], compile_seconds=None)
     try:
-        return record(job, threads)
+        result |= record(job, threads)
     except load.Refusal as e:
-        return dict(status=e.status, message=str(e), kernels=[], plans=[], compile_seconds=None)
+        result |= dict(status=e.status, message=str(e))
+    except Exception:
+        result |= dict(status="tool_error", message=traceback.format_exc())
+    return result
 
 
 # --- by hand, or for d2k-build ---------------------------------------------------------------------------------------
@@ -530,11 +536,11 @@ def print_result(r):
 
 
 def main():
-    import job
-    threads = len(os.sched_getaffinity(0))
+    threads = min(len(os.sched_getaffinity(0)), MAX_COMPILING)
     with tempfile.TemporaryDirectory() as cache:
         triton.knobs.cache.dir = cache
-        if job.is_by_hand():
+        if len(sys.argv) > 1:
+            import job
             result = attempt(job.by_hand("bench", "Compile a submission and show its kernels and launches."), threads)
             print_result(result)
             return result["status"] != "ok"
