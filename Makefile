@@ -75,7 +75,7 @@ lint:
 	for cc in gcc clang; do \
 		$(MAKE) CC=$$cc WERROR=-Werror BUILD=build/lint-$$cc BIN=build/lint-$$cc/bin all units; done
 bench: all units
-	D2K_BIN=$(abspath $(BIN)) D2K_BUILD=$(abspath $(BUILD)) tests/bench/passthrough
+	D2K_BIN=$(abspath $(BIN)) D2K_BUILD=$(abspath $(BUILD)) tests/bench/passthrough d2k-time
 check-reference: all
 	tests/reference
 

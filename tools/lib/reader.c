@@ -119,7 +119,9 @@ static void open_next(struct reader *rd)
 	if (rd->fd < 0) {
 		warn("cannot open '%s':", file);
 		rd->bad++;
+		return;
 	}
+	fcntl(rd->fd, F_SETPIPE_SZ, READ_SIZE);	/* where it is a pipe: fewer switches between its ends */
 }
 
 /* Makes room for reading: moves the unread part to the front, doubles the buffer when a line fills it, and drops a
