@@ -176,7 +176,8 @@ static void per_task(const struct score *s, struct table *t)
 
 	table_init(t, "Speedup per task");
 	t->note = xstrdup("Over the task's baseline; of several repeats, the geometric mean of the correct ones (how "
-			  "many in brackets). Without a correct submission, why; no time: correct, but not comparable.");
+			  "many in brackets). Without a correct submission, why; no time: correct, but not "
+			  "comparable.");
 	table_column(t, 'l', "task");
 	table_column(t, 'l', "model");
 	for (arm = 0; arm < ARMS; arm++)
