@@ -2,6 +2,7 @@
 #include "reader.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,8 @@ static void make_room(struct reader *rd)
 	}
 	if (rd->dropping)
 		unread = 0;
-	memmove(rd->data, rd->data + rd->end - unread, unread);
+	if (rd->start || rd->dropping)	/* a long line that stays where it is must not be copied for each read */
+		memmove(rd->data, rd->data + rd->end - unread, unread);
 	rd->start = 0;
 	rd->seen = rd->end = unread;
 	if (rd->cap - rd->end < READ_SIZE / 2)
@@ -153,6 +155,18 @@ static void end_file(struct reader *rd)
 	rd->dropping = false;
 }
 
+/* read(), which waits even where somebody made the descriptor non-blocking. */
+static ssize_t read_some(int fd, char *p, size_t n)
+{
+	struct pollfd in = { .fd = fd, .events = POLLIN };
+	ssize_t got;
+
+	while ((got = read(fd, p, n)) < 0 && (errno == EINTR || errno == EAGAIN))
+		if (errno == EAGAIN)
+			poll(&in, 1, -1);
+	return got;
+}
+
 int reader_fill(struct reader *rd)
 {
 	ssize_t n;
@@ -163,9 +177,7 @@ int reader_fill(struct reader *rd)
 		open_next(rd);
 	}
 	make_room(rd);
-	do
-		n = read(rd->fd, rd->data + rd->end, rd->cap - rd->end - 1);
-	while (n < 0 && errno == EINTR);
+	n = read_some(rd->fd, rd->data + rd->end, rd->cap - rd->end - 1);
 	if (n < 0) {
 		warn("cannot read '%s':", rd->name);
 		rd->bad++;
