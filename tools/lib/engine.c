@@ -140,7 +140,8 @@ struct engine *engine_host(const struct buf *source, struct err *e)
 	if (!path)
 		return NULL;
 	absolute = realpath(path, NULL);
-	code = dlopen(absolute ? absolute : path, RTLD_NOW | RTLD_LOCAL);
+	/* never unloaded: OpenMP's idle threads would be left without their code */
+	code = dlopen(absolute ? absolute : path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	free(absolute);
 	free(path);
 	if (!code) {

@@ -1,0 +1,479 @@
+/* d2k-time: is the submission right, and how fast? Reads records with a `build` section and adds `time`.
+ *
+ * Plans recorded by d2k-build are replayed on the GPU through the CUDA driver: no host code of a submission runs here. Each record
+ * is handled by a process of its own (tools/lib/gpurun.c), so one that faults or hangs harms no other. With --device cpu the
+ * submission runs under Triton's interpreter in a sandbox, on the small smoke workloads, for correctness alone. */
+#include "bundle.h"
+#include "cpurun.h"
+#include "die.h"
+#include "emit.h"
+#include "filter.h"
+#include "hash.h"
+#include "opt.h"
+#include "oraclefile.h"
+#include "outcome.h"
+#include "store.h"
+#include "worker.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static struct {
+	const char *device, *tier, *check_oracle, *dump_oracle, *seed, *dir, *target;
+	struct opt_list workloads;
+	long long seeds;
+	double timeout, hang;
+	bool redo, stages;
+} o = { .device = "0", .seed = "1", .target = "sm_90", .timeout = 120, .hang = 20 };
+
+static const struct opt opts[] = {
+	{ 'd', "device", OPT_STR, &o.device, "N|cpu", "number of the GPU, or cpu: Triton's interpreter, correctness only", 0, 0 },
+	{ 0, "tier", OPT_STR, &o.tier, "TIER", "workloads to run: bench (on a GPU if not given) or smoke (on the CPU)", 0, 0 },
+	{ 'w', "workload", OPT_LIST, &o.workloads, "ID", "only this workload of the tier; may be repeated", 0, 0 },
+	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS", "give up on a record after this long; waiting for the GPU is free", 0, 0 },
+	{ 0, "hang", OPT_SECONDS, &o.hang, "SECONDS", "give up on one launch (on the CPU: one run) after this long", 0, 0 },
+	{ 's', "seeds", OPT_INT, &o.seeds, "COUNT", "seeds per workload, one of them fresh; 0: 3 on a GPU, 2 on the CPU", 0, SEEDS_MAX },
+	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace a time section that is there", 0, 0 },
+	{ 0, "stages", OPT_FLAG, &o.stages, NULL, "say on stderr where the time of each record went", 0, 0 },
+	{ 0, "check-oracle", OPT_STR, &o.check_oracle, "TASK", "no records: compile a task's oracle for host and GPU and show "
+	  "what it makes (needs no GPU)", 0, 0 },
+	{ 0, "dump-oracle", OPT_STR, &o.dump_oracle, "TASK", "no records: write a workload's inputs and references to --dir", 0, 0 },
+	{ 0, "dir", OPT_STR, &o.dir, "DIR", "where --dump-oracle writes", 0, 0 },
+	{ 0, "seed", OPT_STR, &o.seed, "N", "the seed of --check-oracle and --dump-oracle", 0, 0 },
+	{ 0, "target", OPT_STR, &o.target, "SM", "the architecture of --check-oracle", 0, 0 },
+	OPT_END
+};
+
+static const struct opt_usage usage = {
+	"d2k-time", "[FILE...]", "d2k-build <records.jsonl | d2k-time >timed.jsonl",
+	"Checks each record's built submission on every workload and seed, times it beside the task's baseline and expert, and\n"
+	"adds the section `time`. Without a GPU (and without --device cpu) records pass through unchanged, exit status 75."
+};
+
+/* A record at work. */
+struct work {
+	const struct record *r;
+	struct json *build;
+	struct task task;
+	struct workload *workloads;	/* of the task */
+	int nworkloads;
+	struct job job;
+	char *source;			/* of the submission */
+	struct outcome outcome;
+	double seconds;
+};
+
+static bool on_cpu(void)
+{
+	return !strcmp(o.device, "cpu");
+}
+
+static const char *tier(void)
+{
+	return o.tier ? o.tier : on_cpu() ? "smoke" : "bench";
+}
+
+/* ---- what the record brings */
+
+/* The raw text of build.bundles[hash], when the record carries it. */
+static struct span embedded(const struct record *r, const char *hash)
+{
+	static struct scan build, bundles;	/* large */
+	struct span raw = record_raw(r, "build"), none = { NULL, 0 };
+	struct err ignored;
+
+	if (!raw.p || scan_object(raw.p, raw.n, &build, &ignored))
+		return none;
+	for (int i = 0; i < build.n; i++) {
+		if (build.member[i].key.n != 7 || memcmp(build.member[i].key.p, "bundles", 7))
+			continue;
+		raw = build.member[i].value;
+		if (scan_object(raw.p, raw.n, &bundles, &ignored))
+			return none;
+		for (int k = 0; k < bundles.n; k++)
+			if (bundles.member[k].key.n == strlen(hash) && !memcmp(bundles.member[k].key.p, hash, strlen(hash)))
+				return bundles.member[k].value;
+	}
+	return none;
+}
+
+/* A bundle's text from the record or the store. Its hash must be its name. */
+static int get_bundle(const struct record *r, const char *hash, struct buf *out, struct err *e)
+{
+	struct span s = embedded(r, hash);
+	char got[HASH_HEX];
+	int rc;
+
+	if (s.p) {
+		buf_add(out, s.p, s.n);
+		hash_hex(out->data, out->len, got);
+		if (strcmp(got, hash)) {
+			/* the store's file may end in a newline that a line of JSON cannot have */
+			buf_addch(out, '\n');
+			hash_hex(out->data, out->len, got);
+		}
+		return strcmp(got, hash) ? err_set(e, "bundle %.12s in the record does not have its hash", hash) : 0;
+	}
+	rc = store_get("bundle", hash, out, e);
+	return rc == 0 ? err_set(e, "bundle %.12s is neither in the record nor in the store", hash) : rc < 0 ? -1 : 0;
+}
+
+static int get_bundles(struct work *w, struct err *e)
+{
+	static const char *const key[] = { "bundle", "baseline", "expert" };
+	struct err why;
+
+	for (int k = 0; k < 3; k++) {
+		const char *hash = json_get_str(w->build, key[k]);
+
+		if (!hash && k == 0)
+			return err_set(e, "build.bundle is missing");
+		if (hash && strlen(hash) == HASH_HEX - 1 && get_bundle(w->r, hash, &w->job.bundle[k], &why)) {
+			buf_release(&w->job.bundle[k]);
+			if (k == 0)
+				return err_set(e, "%s", why.text);
+		}
+	}
+	return 0;
+}
+
+/* The source the build was made from must be the one in the record. */
+static enum time_status check_source(struct work *w, struct err *e)
+{
+	const char *built = json_get_str(w->build, "source_sha256"), *source;
+	struct json *agent = record_get(w->r, "agent", e);
+	struct bundle b = { 0 };
+	char hash[HASH_HEX];
+	enum time_status status = TIME_CORRECT;
+
+	source = json_get_str(agent, "submission");
+	if (source) {
+		hash_hex(source, strlen(source), hash);
+		w->source = xstrdup(source);
+	}
+	json_free(agent);
+	if (!built)
+		return err_set(e, "build.source_sha256 is missing"), TIME_TOOL_ERROR;
+	if (source && strcmp(hash, built))
+		return err_set(e, "the submission is not the one that was built"), TIME_STALE;
+	/* the whole of it is read again, by the worker that runs it */
+	if (bundle_parse(&b, w->job.bundle[0].data, w->job.bundle[0].len, e)) {
+		status = TIME_TOOL_ERROR;
+	} else if (strcmp(b.source_sha256, built)) {
+		err_set(e, "the bundle was made from another source");
+		status = TIME_STALE;
+	} else if (!w->source) {
+		w->source = xstrdup(b.source);
+	}
+	bundle_release(&b);
+	return status;
+}
+
+static bool chosen(const struct workload *w)
+{
+	if (strcmp(w->tier, tier()))
+		return false;
+	for (int i = 0; i < o.workloads.n; i++)
+		if (!strcmp(o.workloads.v[i], w->id))
+			return true;
+	return o.workloads.n == 0;
+}
+
+static int choose_workloads(struct work *w, struct err *e)
+{
+	if (workloads_load(&w->task, &w->workloads, &w->nworkloads, e))
+		return -1;
+	w->job.workloads = xcalloc((size_t)w->nworkloads + 1, sizeof(struct workload *));
+	for (int i = 0; i < w->nworkloads; i++)
+		if (chosen(&w->workloads[i]))
+			w->job.workloads[w->job.nworkloads++] = &w->workloads[i];
+	return w->job.nworkloads ? 0 : err_set(e, "task '%s' has no %s workload of that name", w->task.name, tier());
+}
+
+/* Fixed seeds first, the same for everybody; the last is fresh. */
+static void draw_seeds(struct job *j)
+{
+	j->nseeds = o.seeds ? (int)o.seeds : on_cpu() ? 2 : 3;
+	for (int i = 0; i < j->nseeds - 1; i++)
+		j->seeds[i] = (uint64_t)i + 1;
+	while (getrandom(&j->seeds[j->nseeds - 1], sizeof(j->seeds[0]), 0) != sizeof(j->seeds[0]))
+		;
+	j->seeds[j->nseeds - 1] &= ~0ULL >> 8;	/* room for the seeds that timing derives from it */
+}
+
+/* Everything the worker needs; a status other than correct when the record is not worth starting one. */
+static enum time_status open_work(struct work *w, struct err *e)
+{
+	char name[256];
+
+	if (!record_str(w->r, "task", name, sizeof(name)))
+		return err_set(e, "the record names no task"), TIME_TOOL_ERROR;
+	if (task_load(&w->task, name, e))
+		return TIME_TOOL_ERROR;
+	w->job.task = &w->task;
+	w->job.device = on_cpu() ? 0 : atoi(o.device);
+	w->job.hang = o.hang;
+	draw_seeds(&w->job);
+	if (choose_workloads(w, e) || get_bundles(w, e))
+		return TIME_TOOL_ERROR;
+	return check_source(w, e);
+}
+
+static void close_work(struct work *w)
+{
+	outcome_release(&w->outcome);
+	for (int k = 0; k < 3; k++)
+		buf_release(&w->job.bundle[k]);
+	workloads_free(w->workloads, w->nworkloads);
+	free(w->job.workloads);
+	free(w->source);
+	json_free(w->build);
+	task_release(&w->task);
+}
+
+/* ---- running it */
+
+static int gpu_job(int i, int fd, void *ctx)
+{
+	(void)i;
+	return gpurun(&((struct work *)ctx)->job, fd);
+}
+
+static int cpu_job(int i, int fd, void *ctx)
+{
+	struct work *w = ctx;
+
+	return cpurun(&w->job, w->source, i, fd);
+}
+
+static void take_line(int i, const char *line, void *ctx)
+{
+	(void)i;
+	if (*line == 'W')
+		warn("waiting for the GPU");
+	outcome_line(&((struct work *)ctx)->outcome, line);
+}
+
+/* What is to be said of a workload whose worker went away without a word about it. */
+static void close_worker(struct work *w, int i, const struct worker_result *r)
+{
+	char why[128];
+
+	if (r->end == CHILD_TIMEOUT)
+		snprintf(why, sizeof(why), "not done after %g s", o.timeout);
+	else
+		snprintf(why, sizeof(why), "its process ended early (%s %d)", child_end_name[r->end], r->code);
+	outcome_close(&w->outcome, i, r->end == CHILD_TIMEOUT ? TIME_TIMEOUT : TIME_TOOL_ERROR, why);
+	if (i < 0 && r->end == CHILD_TIMEOUT && w->outcome.status == TIME_CORRECT)
+		w->outcome.ended = true;
+}
+
+static int run_gpu(struct work *w, struct err *e)
+{
+	struct workers pool = { .n = 1, .width = 1, .timeout = o.timeout, .start_mark = 'L', .job = gpu_job, .line = take_line, .ctx = w };
+	struct worker_result r = { 0 };
+	int rc = workers_run(&pool, &r, e);
+
+	w->seconds = r.seconds;
+	if (!rc)
+		close_worker(w, -1, &r);
+	worker_result_release(&r);
+	return rc;
+}
+
+static int run_cpu(struct work *w, struct err *e)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int n = w->job.nworkloads, rc;
+	struct workers pool = { .n = n, .width = cores < 1 ? 1 : cores < n ? (int)cores : n, .timeout = o.timeout, .job = cpu_job,
+				.line = take_line, .ctx = w };
+	struct worker_result *r = xcalloc((size_t)n, sizeof(*r));
+
+	if (cpurun_prepare(&w->task, e)) {
+		w->outcome.status = TIME_TOOL_ERROR;
+		buf_addstr(&w->outcome.reason, e->text);
+		free(r);
+		return 0;
+	}
+	rc = workers_run(&pool, r, e);
+	for (int i = 0; i < n; i++) {
+		if (!rc)
+			close_worker(w, i, &r[i]);
+		if (r[i].seconds > w->seconds)
+			w->seconds = r[i].seconds;
+		worker_result_release(&r[i]);
+	}
+	free(r);
+	return rc;
+}
+
+/* ---- the section */
+
+static void emit_hash(struct buf *out, const char *key, const struct work *w, bool there)
+{
+	emit_kstr(out, key, there ? json_get_str(w->build, key) : NULL);
+}
+
+static void emit_seeds(struct buf *out, const struct job *j)
+{
+	char text[32] = "";
+
+	emit_key(out, "seeds");
+	emit_open(out, '[');
+	for (int i = 0; i < j->nseeds; i++) {
+		snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)j->seeds[i]);
+		emit_str(out, text);
+	}
+	emit_close(out, ']');
+	emit_kstr(out, "fresh_seed", j->nseeds ? text : NULL);
+}
+
+static void emit_section(struct buf *out, const struct work *w)
+{
+	const struct outcome *x = &w->outcome;
+
+	emit_open(out, '{');
+	emit_kstr(out, "tool", "d2k-time " D2K_VERSION);
+	emit_kstr(out, "status", time_status_name[x->status]);
+	emit_kstr(out, "reason", x->reason.len ? x->reason.data : NULL);
+	if (on_cpu())
+		emit_kraw(out, "device", "{\"name\":\"cpu-interpreter\"}", 26);
+	else if (x->device.len)
+		emit_kraw(out, "device", x->device.data, x->device.len);
+	else
+		emit_knull(out, "device");
+	emit_kbool(out, "comparable", !on_cpu() && !strcmp(tier(), "bench"));
+	emit_kstr(out, "tier", tier());
+	emit_seeds(out, &w->job);
+	emit_hash(out, "bundle", w, true);
+	emit_hash(out, "baseline", w, !on_cpu() && w->job.bundle[1].len);
+	emit_hash(out, "expert", w, !on_cpu() && w->job.bundle[2].len);
+	outcome_emit(out, x);
+	emit_knum(out, "seconds", w->seconds);
+	emit_close(out, '}');
+}
+
+static enum filter_result finish(struct work *w, struct buf *out)
+{
+	outcome_settle(&w->outcome);
+	if (o.stages && w->outcome.phases.len)
+		warn("%s: %.2f s, of it %s", w->r->where, w->seconds, w->outcome.phases.data);
+	emit_section(out, w);
+	return FILTER_ADD;
+}
+
+static enum filter_result fail(struct work *w, struct buf *out, enum time_status status, const char *why)
+{
+	w->outcome.status = status;
+	buf_addstr(&w->outcome.reason, why);
+	return finish(w, out);
+}
+
+static enum filter_result run(struct work *w, struct buf *out)
+{
+	struct err e = { "" };
+	enum time_status status = open_work(w, &e);
+
+	outcome_init(&w->outcome, &w->job);
+	if (status != TIME_CORRECT)
+		return fail(w, out, status, e.text);
+	if (on_cpu() ? run_cpu(w, &e) : run_gpu(w, &e)) {
+		warn("%s: %s", w->r->where, e.text);
+		return child_interrupted ? FILTER_STOP : FILTER_AGAIN;
+	}
+	if (w->outcome.again.len) {
+		warn("%s: no GPU to time on: %s (--device cpu checks correctness without one)", w->r->where, w->outcome.again.data);
+		return FILTER_AGAIN;
+	}
+	return finish(w, out);
+}
+
+static enum filter_result process(const struct record *r, struct buf *out, void *ctx)
+{
+	struct work w = { .r = r };
+	struct err e = { "" };
+	const char *status;
+	enum filter_result result;
+
+	(void)ctx;
+	w.build = record_get(r, "build", &e);
+	status = json_get_str(w.build, "status");
+	if (!status) {
+		warn("%s: no build section: run d2k-build before d2k-time", r->where);
+		json_free(w.build);
+		return FILTER_BAD;
+	}
+	if (strcmp(status, "ok")) {
+		outcome_init(&w.outcome, &w.job);
+		snprintf(e.text, sizeof(e.text), "build: %.200s", status);
+		result = fail(&w, out, TIME_NOT_BUILT, e.text);
+	} else {
+		result = run(&w, out);
+	}
+	close_work(&w);
+	return result;
+}
+
+/* ---- main */
+
+static uint64_t seed_option(void)
+{
+	char *end;
+	uint64_t seed;
+
+	errno = 0;
+	seed = strtoull(o.seed, &end, 0);
+	if (!*o.seed || *end || errno || *o.seed == '-')
+		die_usage("--seed '%s' is not a number", o.seed);
+	return seed;
+}
+
+static void check_options(void)
+{
+	if (!on_cpu() && (!*o.device || strlen(o.device) > 3 || strspn(o.device, "0123456789") != strlen(o.device)))
+		die_usage("--device '%s' is neither a number nor cpu", o.device);
+	if (o.tier && strcmp(o.tier, "bench") && strcmp(o.tier, "smoke"))
+		die_usage("--tier '%s' is neither bench nor smoke", o.tier);
+	if (on_cpu() && !strcmp(tier(), "bench"))
+		die_usage("the CPU runs smoke workloads only");
+	if (o.dump_oracle && (!o.dir || o.workloads.n != 1))
+		die_usage("--dump-oracle needs --dir and one --workload");
+	seed_option();
+}
+
+/* --check-oracle, --dump-oracle */
+static int oracle_by_hand(void)
+{
+	const char *name = o.check_oracle ? o.check_oracle : o.dump_oracle;
+	struct buf out = BUF_INIT;
+	struct task t;
+	struct err e;
+	int rc;
+
+	if (task_load(&t, name, &e))
+		die("%s: %s", name, e.text);
+	rc = o.check_oracle ? oraclefile_check(&t, o.tier ? o.tier : "smoke", o.target, seed_option(), &out, &e)
+			    : oraclefile_dump(&t, o.workloads.v[0], seed_option(), o.dir, &e);
+	if (out.len)
+		fputs(out.data, stdout);
+	if (rc)
+		die("%s: %s", name, e.text);
+	stdout_close();
+	return EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	struct filter f = { .section = "time", .process = process };
+	int n = opt_parse(&usage, opts, argc, argv);
+
+	check_options();
+	if (o.check_oracle || o.dump_oracle)
+		return oracle_by_hand();
+	child_catch_interrupts();
+	f.redo = o.redo;
+	return filter_run(&f, argv, n);
+}

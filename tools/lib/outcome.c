@@ -1,0 +1,174 @@
+/* From workers' lines to a section. */
+#include "outcome.h"
+#include "emit.h"
+#include "json.h"
+#include "stats.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void outcome_init(struct outcome *o, const struct job *job)
+{
+	*o = (struct outcome){ .job = job, .status = TIME_CORRECT };
+	o->workload = xcalloc((size_t)job->nworkloads + 1, sizeof(*o->workload));
+	for (int i = 0; i < job->nworkloads; i++) {
+		o->workload[i].status = TIME_NOT_RUN;
+		o->workload[i].speedup = o->workload[i].vs_expert = NAN;
+	}
+}
+
+void outcome_release(struct outcome *o)
+{
+	for (int i = 0; i < o->job->nworkloads; i++) {
+		free(o->workload[i].json);
+		free(o->workload[i].message);
+	}
+	free(o->workload);
+	buf_release(&o->reason);
+	buf_release(&o->device);
+	buf_release(&o->again);
+	buf_release(&o->phases);
+}
+
+static enum time_status status_named(const char *name, size_t n)
+{
+	for (int s = 0; s < TIME_STATUSES; s++)
+		if (strlen(time_status_name[s]) == n && !strncmp(time_status_name[s], name, n))
+			return (enum time_status)s;
+	return TIME_TOOL_ERROR;
+}
+
+static struct outcome_workload *find(struct outcome *o, const char *id)
+{
+	for (int i = 0; id && i < o->job->nworkloads; i++)
+		if (!strcmp(o->job->workloads[i]->id, id))
+			return &o->workload[i];
+	return NULL;
+}
+
+static void take_result(struct outcome *o, const char *text)
+{
+	struct err e;
+	struct json *j = json_parse(text, strlen(text), &e);
+	const char *status = json_get_str(j, "status"), *message = json_get_str(j, "message");
+	struct outcome_workload *w = find(o, json_get_str(j, "id"));
+
+	if (w && !w->json && status) {
+		w->json = xstrdup(text);
+		w->status = status_named(status, strlen(status));
+		w->message = message ? xstrdup(message) : NULL;
+		w->speedup = json_get_num(j, "speedup", NAN);
+		w->vs_expert = json_get_num(j, "vs_expert", NAN);
+	}
+	json_free(j);
+}
+
+static void keep(struct buf *b, const char *text)
+{
+	buf_reset(b);
+	buf_addstr(b, text);
+}
+
+void outcome_line(struct outcome *o, const char *line)
+{
+	const char *text = line[0] && line[1] == ' ' ? line + 2 : "";
+	size_t word = strcspn(text, " ");
+	struct outcome_workload *w;
+
+	switch (line[0]) {
+	case 'D':
+		keep(&o->device, text);
+		break;
+	case 'B':
+		w = find(o, text);
+		if (w)
+			w->begun = true;
+		break;
+	case 'R':
+		take_result(o, text);
+		break;
+	case 'S':
+		o->status = status_named(text, word);
+		keep(&o->reason, text[word] ? text + word + 1 : "");
+		o->ended = true;
+		break;
+	case 'G':
+		keep(&o->phases, text);
+		break;
+	case 'A':
+		keep(&o->again, text);
+		break;
+	case 'X':
+		o->ended = true;
+		break;
+	default:
+		break;
+	}
+}
+
+void outcome_close(struct outcome *o, int i, enum time_status missing, const char *why)
+{
+	int first = i < 0 ? 0 : i, last = i < 0 ? o->job->nworkloads : i + 1;
+
+	for (int k = first; k < last; k++)
+		if (!o->workload[k].json && (o->workload[k].begun || i >= 0)) {
+			o->workload[k].status = missing;
+			o->workload[k].message = xstrdup(why);
+		}
+}
+
+void outcome_settle(struct outcome *o)
+{
+	int bad = -1;
+
+	if (o->status != TIME_CORRECT)
+		return;
+	for (int k = 0; k < o->job->nworkloads; k++)
+		if (o->workload[k].status != TIME_CORRECT && (bad < 0 || o->workload[bad].status == TIME_NOT_RUN))
+			bad = k;
+	if (bad < 0)
+		return;
+	o->status = o->workload[bad].status == TIME_NOT_RUN ? TIME_TOOL_ERROR : o->workload[bad].status;
+	buf_addf(&o->reason, "%s: %s", o->job->workloads[bad]->id,
+		 o->workload[bad].message ? o->workload[bad].message : time_status_name[o->workload[bad].status]);
+}
+
+/* Geometric mean over all workloads; NaN when one lacks the figure or the record is not correct. */
+static double mean(const struct outcome *o, bool expert)
+{
+	double *x = xcalloc((size_t)o->job->nworkloads + 1, sizeof(*x)), m;
+
+	for (int k = 0; k < o->job->nworkloads; k++)
+		x[k] = expert ? o->workload[k].vs_expert : o->workload[k].speedup;
+	m = o->status == TIME_CORRECT && o->job->nworkloads ? stats_geomean(x, (size_t)o->job->nworkloads) : NAN;
+	free(x);
+	return m;
+}
+
+/* A workload nothing is known of but its status. */
+static void emit_missing(struct buf *out, const char *id, const struct outcome_workload *w)
+{
+	struct result r;
+
+	result_init(&r, id);
+	r.status = w->status;
+	if (w->message)
+		buf_addstr(&r.message, w->message);
+	result_emit(out, &r, NULL);
+	result_release(&r);
+}
+
+void outcome_emit(struct buf *out, const struct outcome *o)
+{
+	emit_key(out, "workloads");
+	emit_open(out, '[');
+	for (int k = 0; k < o->job->nworkloads; k++) {
+		if (o->workload[k].json)
+			emit_raw(out, o->workload[k].json, strlen(o->workload[k].json));
+		else
+			emit_missing(out, o->job->workloads[k]->id, &o->workload[k]);
+	}
+	emit_close(out, ']');
+	emit_knum(out, "speedup", mean(o, false));
+	emit_knum(out, "vs_expert", mean(o, true));
+}

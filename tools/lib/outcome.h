@@ -1,0 +1,34 @@
+/* What workers said of one record, put together into its `time` section. */
+#ifndef OUTCOME_H
+#define OUTCOME_H
+#include "gpurun.h"
+#include "result.h"
+
+struct outcome {
+	const struct job *job;
+	enum time_status status;
+	struct buf reason;		/* empty: null */
+	struct buf device;		/* JSON; empty: null */
+	struct buf again;		/* not empty: no device, and why */
+	struct buf phases;		/* JSON of where time went */
+	struct outcome_workload {
+		bool begun;
+		char *json;		/* NULL: no result */
+		enum time_status status;
+		char *message;
+		double speedup, vs_expert;	/* NaN: null */
+	} *workload;
+	bool ended;			/* the worker said so */
+};
+
+void outcome_init(struct outcome *o, const struct job *job);
+void outcome_release(struct outcome *o);
+/* A line of the protocol in gpurun.h. */
+void outcome_line(struct outcome *o, const char *line);
+/* After the worker of workload i (or of all: i < 0) is gone: what is missing gets a status, with the reason. */
+void outcome_close(struct outcome *o, int i, enum time_status missing, const char *why);
+/* Status and reason of the record from its workloads, unless the whole failed. */
+void outcome_settle(struct outcome *o);
+/* "workloads", "speedup", "vs_expert" members. */
+void outcome_emit(struct buf *out, const struct outcome *o);
+#endif

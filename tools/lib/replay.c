@@ -1,0 +1,236 @@
+/* Launching recorded plans. */
+#include "replay.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOT_BYTES = 128 };
+
+/* Arguments of one launch. A kernel that declares more or larger parameters than the plan gives (a hostile cubin, on a
+ * driver too old to tell) finds zeros here, not the rest of our memory. */
+struct arguments {
+	_Alignas(64) unsigned char value[BUNDLE_PARAMS][SLOT_BYTES];
+	unsigned char tail[4096];
+	void *pointer[4096];
+};
+
+size_t replay_scratch_bytes(const struct plan *p)
+{
+	struct slot *s = xcalloc((size_t)p->nbuffers + 1, sizeof(*s));
+	size_t *bytes = xcalloc((size_t)p->nbuffers + 1, sizeof(*bytes)), total;
+	int n = 0;
+
+	for (int i = 0; i < p->nbuffers; i++)
+		if (p->buffers[i].scratch)
+			bytes[n++] = p->buffers[i].bytes;
+	total = slot_pack(s, bytes, n, 0);
+	free(s);
+	free(bytes);
+	return total;
+}
+
+static void place(struct replay *r, const struct layout *l)
+{
+	size_t *bytes = xcalloc((size_t)r->plan->nbuffers + 1, sizeof(*bytes));
+
+	for (int i = 0; i < r->plan->nbuffers; i++)
+		if (r->plan->buffers[i].scratch) {
+			r->scratch_name[r->nscratch] = r->plan->buffers[i].name;
+			bytes[r->nscratch++] = r->plan->buffers[i].bytes;
+		}
+	slot_pack(r->scratch, bytes, r->nscratch, l->scratch);
+	for (int i = 0, n = 0; i < r->plan->nbuffers; i++) {
+		const struct plan_buffer *b = &r->plan->buffers[i];
+
+		r->slot[i] = b->scratch ? r->scratch[n++] : l->tensor[b->tensor];
+	}
+	free(bytes);
+}
+
+static int load_kernel(struct replay *r, int k, struct err *e)
+{
+	const struct kernel *kernel = &r->bundle->kernels[k];
+	struct err why;
+
+	if (r->func[k])
+		return 0;
+	r->module[k] = gpu_module(r->gpu, kernel->cubin, &why);
+	if (!r->module[k])
+		return err_set(e, "kernel %s: %s", kernel->name, why.text);
+	r->func[k] = gpu_function(r->gpu, r->module[k], kernel->name, &why);
+	if (!r->func[k] || gpu_function_allow(r->gpu, r->func[k], kernel->shared, kernel->ctas, &why))
+		return err_set(e, "kernel %s: %s", kernel->name, why.text);
+	return 0;
+}
+
+/* Number and sizes of the kernel's parameters against the plan's arguments and the two scratch pointers. */
+static int check_params(const struct replay *r, const struct variant *v, struct err *e)
+{
+	const char *name = r->bundle->kernels[v->kernel].name;
+	size_t size[BUNDLE_PARAMS];
+	int n, rc = gpu_function_params(r->gpu, r->func[v->kernel], size, BUNDLE_PARAMS, &n, e);
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	if (n != v->nargs + 2)
+		return err_set(e, "kernel %s takes %d parameters, the plan gives %d and two for scratch", name, n, v->nargs);
+	for (int i = 0; i < n; i++)
+		if (size[i] != (i < v->nargs ? v->args[i].size : 8))
+			return err_set(e, "kernel %s: parameter %d has %zu bytes, the plan gives %zu", name, i, size[i],
+				       i < v->nargs ? v->args[i].size : 8);
+	return 0;
+}
+
+/* Bytes of global scratch one launch needs. */
+static size_t spare_bytes(const struct replay *r, const struct variant *v)
+{
+	const struct kernel *k = &r->bundle->kernels[v->kernel];
+
+	return k->global_scratch * v->grid[0] * v->grid[1] * v->grid[2] * k->ctas;
+}
+
+static int open_step(struct replay *r, int s, struct err *e)
+{
+	const struct step *step = &r->plan->steps[s];
+	size_t need = 0;
+
+	for (int v = 0; v < step->nvariants; v++) {
+		const struct variant *variant = &step->variants[v];
+		double blocks = (double)variant->grid[0] * variant->grid[1] * variant->grid[2];
+
+		if (load_kernel(r, variant->kernel, e) || check_params(r, variant, e))
+			return -1;
+		if ((double)r->bundle->kernels[variant->kernel].global_scratch * blocks > 8e9)
+			return err_set(e, "kernel %s needs too much global scratch", r->bundle->kernels[variant->kernel].name);
+		if (spare_bytes(r, variant) > need)
+			need = spare_bytes(r, variant);
+	}
+	return need ? gpu_alloc(r->gpu, need, &r->spare[s], e) : 0;
+}
+
+int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const struct plan *p, const struct layout *l,
+		struct err *e)
+{
+	size_t buffers = (size_t)p->nbuffers + 1;
+
+	*r = (struct replay){ .gpu = g, .bundle = b, .plan = p };
+	r->module = xcalloc((size_t)b->nkernels + 1, sizeof(*r->module));
+	r->func = xcalloc((size_t)b->nkernels + 1, sizeof(*r->func));
+	r->chosen = xcalloc((size_t)p->nsteps + 1, sizeof(*r->chosen));
+	r->spare = xcalloc((size_t)p->nsteps + 1, sizeof(*r->spare));
+	r->slot = xcalloc(buffers, sizeof(*r->slot));
+	r->scratch = xcalloc(buffers, sizeof(*r->scratch));
+	r->scratch_name = xcalloc(buffers, sizeof(*r->scratch_name));
+	place(r, l);
+	for (int s = 0; s < p->nsteps; s++)
+		if (open_step(r, s, e))
+			return -1;
+	return 0;
+}
+
+static void unload(struct replay *r)
+{
+	for (int k = 0; r->module && k < r->bundle->nkernels; k++) {
+		gpu_module_free(r->gpu, r->module[k]);
+		r->module[k] = r->func[k] = NULL;
+	}
+}
+
+void replay_release(struct replay *r)
+{
+	unload(r);
+	for (int s = 0; r->spare && s < r->plan->nsteps; s++)
+		gpu_free(r->gpu, r->spare[s]);
+	free(r->module);
+	free(r->func);
+	free(r->chosen);
+	free(r->spare);
+	free(r->slot);
+	free(r->scratch);
+	free(r->scratch_name);
+	*r = (struct replay){ 0 };
+}
+
+int replay_reload(struct replay *r, struct err *e)
+{
+	unload(r);
+	for (int s = 0; s < r->plan->nsteps; s++)
+		for (int v = 0; v < r->plan->steps[s].nvariants; v++)
+			if (load_kernel(r, r->plan->steps[s].variants[v].kernel, e))
+				return -1;
+	return 0;
+}
+
+/* Outputs and scratch lie in the out set; inputs, and what is both, in the in set. */
+static uint64_t address(const struct replay *r, int buffer, uint64_t in, uint64_t out)
+{
+	return r->slot[buffer].offset + (r->plan->buffers[buffer].input ? in : out);
+}
+
+static int launch(struct replay *r, int s, uint64_t in, uint64_t out, struct err *e)
+{
+	const struct variant *v = &r->plan->steps[s].variants[r->chosen[s]];
+	const struct kernel *k = &r->bundle->kernels[v->kernel];
+	static struct arguments a;
+	struct gpu_launch l = { .func = r->func[v->kernel], .grid = { v->grid[0] * k->ctas, v->grid[1], v->grid[2] },
+				.block = 32 * k->warps, .shared = k->shared, .cluster = k->ctas,
+				.cooperative = k->cooperative,
+				/* the first launch of a call must not start before the call before it has ended */
+				.pdl = k->pdl && s > 0 && r->plan->steps[s - 1].variants, .params = a.pointer };
+	size_t n = sizeof(a.pointer) / sizeof(*a.pointer);
+
+	memset(a.value, 0, sizeof(a.value));
+	for (size_t i = 0; !a.pointer[n - 1] && i < n; i++)
+		a.pointer[i] = i < BUNDLE_PARAMS ? a.value[i] : a.tail;
+	for (int i = 0; i < v->nargs; i++) {
+		const struct arg *arg = &v->args[i];
+		uint64_t p = arg->kind == ARG_SCALAR || arg->buffer < 0 ? 0
+			     : address(r, arg->buffer, in, out) + arg->offset;
+
+		if (arg->kind == ARG_TENSORMAP) {
+			if (gpu_tensormap(r->gpu, &arg->map, p, a.value[i], e))
+				return -1;
+		} else {
+			memcpy(a.value[i], arg->kind == ARG_POINTER ? (const void *)&p : arg->value, 8);
+		}
+	}
+	memcpy(a.value[v->nargs], &r->spare[s], 8);
+	return gpu_launch(r->gpu, &l, e);
+}
+
+static int run_step(struct replay *r, int s, uint64_t in, uint64_t out, struct err *e)
+{
+	const struct step *step = &r->plan->steps[s];
+
+	r->step = s;
+	if (step->variants)
+		return launch(r, s, in, out, e);
+	return gpu_fill(r->gpu, address(r, step->buffer, in, out) + step->offset, step->value, step->bytes, e);
+}
+
+int replay_call(struct replay *r, uint64_t in, uint64_t out, struct err *e)
+{
+	for (int s = 0; s < r->plan->nsteps; s++)
+		if (run_step(r, s, in, out, e))
+			return -1;
+	return 0;
+}
+
+int replay_careful(struct replay *r, uint64_t in, uint64_t out, double seconds, struct err *e)
+{
+	for (int s = 0; s < r->plan->nsteps; s++) {
+		int rc = run_step(r, s, in, out, e);
+
+		if (!rc)
+			rc = gpu_wait(r->gpu, seconds, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+const char *replay_step_name(const struct replay *r, int step)
+{
+	const struct step *s = &r->plan->steps[step];
+
+	return s->variants ? r->bundle->kernels[s->variants[r->chosen[step]].kernel].name : "fill";
+}

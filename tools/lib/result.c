@@ -1,0 +1,139 @@
+/* Results of one workload. */
+#include "result.h"
+#include "emit.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const time_status_name[TIME_STATUSES] = {
+	[TIME_CORRECT] = "correct", [TIME_WRONG] = "wrong", [TIME_FAULT] = "fault", [TIME_TIMEOUT] = "timeout",
+	[TIME_INVALID] = "invalid", [TIME_NOT_BUILT] = "not_built", [TIME_STALE] = "stale",
+	[TIME_UNSUPPORTED] = "unsupported", [TIME_TOOL_ERROR] = "tool_error", [TIME_NOT_RUN] = "not_run",
+};
+
+void result_init(struct result *r, const char *id)
+{
+	*r = (struct result){ .id = id, .status = TIME_CORRECT, .least_bytes = NAN, .least_flops = NAN, .floor_ns = NAN };
+	for (int k = 0; k < LEGS; k++)
+		r->ns[k] = NAN;
+}
+
+void result_release(struct result *r)
+{
+	for (int k = 0; k < LEGS; k++)
+		free(r->legs[k].sample);
+	free(r->outputs);
+	free(r->placement);
+	buf_release(&r->message);
+	buf_release(&r->variants);
+}
+
+void result_fail(struct result *r, enum time_status s, const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	if (r->status != TIME_CORRECT)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	r->status = s;
+	buf_reset(&r->message);
+	buf_addstr(&r->message, text);
+}
+
+/* How far an output is from its limits: above 1 fails. */
+static double badness(const struct output *o)
+{
+	double worst = o->nonfinite ? INFINITY : 0;
+
+	for (int k = 0; k < o->n; k++) {
+		const struct figure *f = &o->figure[k];
+		double x = f->metric == METRIC_ULP ? (1 - f->value) / (1 - f->limit + 1e-12) : f->value / (f->limit + 1e-300);
+
+		if (!f->ok && !(x > 1))
+			x = 2;
+		worst = fmax(worst, x);
+	}
+	return worst;
+}
+
+void result_keep(struct result *r, const struct output *o)
+{
+	for (int i = 0; i < r->noutputs; i++)
+		if (r->outputs[i].tensor == o->tensor) {
+			if (badness(o) > badness(&r->outputs[i]))
+				r->outputs[i] = *o;
+			return;
+		}
+	r->outputs = xrealloc(r->outputs, (size_t)(r->noutputs + 1) * sizeof(*r->outputs));
+	r->outputs[r->noutputs++] = *o;
+}
+
+static void emit_samples(struct buf *out, const struct result *r)
+{
+	emit_key(out, "samples");
+	emit_open(out, '{');
+	for (int k = 0; k < LEGS; k++) {
+		if (!r->legs[k].sample)
+			continue;
+		emit_key(out, leg_name[k]);
+		emit_open(out, '[');
+		for (int i = 0; i < r->samples; i++)
+			emit_int(out, r->legs[k].sample[i]);
+		emit_close(out, ']');
+	}
+	emit_key(out, "placement");
+	emit_open(out, '[');
+	for (int i = 0; i < r->samples; i++)
+		emit_int(out, r->placement[i]);
+	emit_close(out, ']');
+	emit_key(out, "calls");
+	emit_open(out, '{');
+	for (int k = 0; k < LEGS; k++)
+		if (r->legs[k].sample)
+			emit_kint(out, leg_name[k], r->legs[k].calls);
+	emit_close(out, '}');
+	emit_kint(out, "sets", r->sets);
+	emit_close(out, '}');
+}
+
+void result_emit(struct buf *out, const struct result *r, const struct instance *in)
+{
+	char seed[32];
+
+	snprintf(seed, sizeof(seed), "0x%016llx", (unsigned long long)r->seed);
+	emit_open(out, '{');
+	emit_kstr(out, "id", r->id);
+	emit_kstr(out, "status", time_status_name[r->status]);
+	emit_kstr(out, "seed", r->has_seed ? seed : NULL);
+	emit_kstr(out, "message", r->message.len ? r->message.data : NULL);
+	emit_key(out, "outputs");
+	emit_open(out, '[');
+	for (int i = 0; i < r->noutputs; i++)
+		compare_emit(out, in, &r->outputs[i]);
+	emit_close(out, ']');
+	emit_key(out, "ns");
+	emit_open(out, '{');
+	for (int k = 0; k < LEGS; k++)
+		emit_knum(out, leg_name[k], r->ns[k]);
+	emit_close(out, '}');
+	if (r->samples)
+		emit_samples(out, r);
+	else
+		emit_knull(out, "samples");
+	emit_knum(out, "speedup", r->ns[LEG_BASELINE] / r->ns[LEG_CANDIDATE]);
+	emit_knum(out, "vs_expert", r->ns[LEG_EXPERT] / r->ns[LEG_CANDIDATE]);
+	emit_knum(out, "floor_ns", r->floor_ns);
+	emit_knum(out, "roofline", r->floor_ns / r->ns[LEG_CANDIDATE]);
+	emit_knum(out, "bytes", r->least_bytes);
+	emit_knum(out, "flops", r->least_flops);
+	emit_key(out, "variants");
+	emit_open(out, '[');
+	if (r->variants.len)
+		emit_raw(out, r->variants.data, r->variants.len);
+	emit_close(out, ']');
+	emit_close(out, '}');
+}
