@@ -35,7 +35,7 @@ PROVE = prove -j2
 LIB = $(BUILD)/libd2k.a
 OBJECTS = $(patsubst tools/lib/%.c,$(BUILD)/lib/%.o,$(wildcard tools/lib/*.c))
 TOOLS = $(patsubst tools/%.c,$(BIN)/%,$(wildcard tools/d2k-*.c))
-# test programs: unit tests, which link the C side of TAP, and filters made for testing the filter loop
+# unit tests and, as d2k-*, tools made for other tests
 UNITS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 SCRIPTS = $(shell grep -rlIE '^\#!.*\bbash' tools tests pipelines .ci)
 
@@ -53,11 +53,13 @@ $(LIB): $(OBJECTS)
 $(BIN)/%: $(BUILD)/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
-$(BUILD)/tests/%: tests/unit/%.c tests/tap/tap.c $(LIB)
+$(BUILD)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/tap -MF $@.d $(CFLAGS) $(LDFLAGS) -o $@ $< tests/tap/tap.c $(LIB) $(LDLIBS) -lcurl
-.SECONDARY: $(TOOLS:$(BIN)/%=$(BUILD)/%.o)
--include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*.d)
+	$(CC) $(CPPFLAGS) -Itests/tap $(CFLAGS) -c -o $@ $<
+$(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/tap/tap.o $(LIB)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcurl
+.SECONDARY: $(TOOLS:$(BIN)/%=$(BUILD)/%.o) $(UNITS:$(BUILD)/tests/%=$(BUILD)/tests/unit/%.o) $(BUILD)/tests/tap/tap.o
+-include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
 demo:
 	tools/setup
