@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "opt.h"
 #include "oraclefile.h"
+#include "oraclegpu.h"
 #include "outcome.h"
 #include "store.h"
 #include "worker.h"
@@ -26,7 +27,7 @@ static struct {
 	struct opt_list workloads;
 	long long seeds;
 	double timeout, hang;
-	bool redo, stages;
+	bool redo, stages, check_gpu;
 } o = { .device = "0", .seed = "1", .target = "sm_90", .timeout = 120, .hang = 20 };
 
 static const struct opt opts[] = {
@@ -40,6 +41,8 @@ static const struct opt opts[] = {
 	{ 0, "stages", OPT_FLAG, &o.stages, NULL, "say on stderr where the time of each record went", 0, 0 },
 	{ 0, "check-oracle", OPT_STR, &o.check_oracle, "TASK", "no records: compile a task's oracle for host and GPU and show "
 	  "what it makes (needs no GPU)", 0, 0 },
+	{ 0, "check-gpu", OPT_FLAG, &o.check_gpu, NULL, "with --check-oracle: hold the GPU's results against the host's, or tell "
+	  "its times on the tier bench", 0, 0 },
 	{ 0, "dump-oracle", OPT_STR, &o.dump_oracle, "TASK", "no records: write a workload's inputs and references to --dir", 0, 0 },
 	{ 0, "dir", OPT_STR, &o.dir, "DIR", "where --dump-oracle writes", 0, 0 },
 	{ 0, "seed", OPT_STR, &o.seed, "N", "the seed of --check-oracle and --dump-oracle", 0, 0 },
@@ -455,8 +458,12 @@ static int oracle_by_hand(void)
 
 	if (task_load(&t, name, &e))
 		die("%s: %s", name, e.text);
-	rc = o.check_oracle ? oraclefile_check(&t, o.tier ? o.tier : "smoke", o.target, seed_option(), &out, &e)
-			    : oraclefile_dump(&t, o.workloads.v[0], seed_option(), o.dir, &e);
+	if (o.dump_oracle)
+		rc = oraclefile_dump(&t, o.workloads.v[0], seed_option(), o.dir, &e);
+	else if (o.check_gpu)
+		rc = oraclegpu_check(&t, o.tier ? o.tier : "smoke", atoi(o.device), seed_option(), &out, &e);
+	else
+		rc = oraclefile_check(&t, o.tier ? o.tier : "smoke", o.target, seed_option(), &out, &e);
 	if (out.len)
 		fputs(out.data, stdout);
 	if (rc)

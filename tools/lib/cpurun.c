@@ -234,7 +234,7 @@ static void run_seed(struct bench *b, int n)
 int cpurun(const struct job *job, const char *source, int i, int fd)
 {
 	struct bench b = { .job = job, .source = source, .memory = -1 };
-	struct buf out = BUF_INIT;
+	struct buf json = BUF_INIT, out = BUF_INIT;
 	struct err e = { "" };
 	size_t done = 0;
 
@@ -247,9 +247,8 @@ int cpurun(const struct job *job, const char *source, int i, int fd)
 	}
 	for (int n = 0; n < job->nseeds && b.r.status == TIME_CORRECT; n++)
 		run_seed(&b, n);
-	buf_addstr(&out, "R ");
-	result_emit(&out, &b.r, &b.in);
-	buf_addch(&out, '\n');
+	result_emit(&json, &b.r, &b.in);
+	buf_addf(&out, "R %s\n", json.data);
 	while (done < out.len) {
 		ssize_t w = write(fd, out.data + done, out.len - done);
 
