@@ -35,7 +35,7 @@ static const struct opt opts[] = {
 
 static const struct opt_usage usage = {
 	"d2k-judge", "[FILE...]",
-	"d2k-judge --judge 'script:pipelines/demo.d/judge-{task}.jsonl' records.jsonl >judged.jsonl",
+	"d2k-judge --judge demo-judge --redo out/demo/records.jsonl >out/demo/rejudged.jsonl",
 	"Reads records with `agent` and adds `judge`: a verdict per design property, its quotes checked against the\n"
 	"source, and scores from 0 to 100 per level. The judge sees no time, no arm, no model and no build log.",
 };

@@ -23,7 +23,7 @@ static const struct opt opts[] = {
 
 static const struct opt_usage usage = {
 	"d2k-score", "[FILE...]",
-	"d2k-score --format markdown results/records.jsonl >report.md",
+	"d2k-score --format markdown out/demo/records.jsonl >report.md",
 	"Reads all records and prints one report: correctness, Performance Score, speedups, implementation and design\n"
 	"scores, tokens and cost, per model and arm, and what guidance changed.",
 };
