@@ -3,23 +3,20 @@
  * Plans recorded by d2k-build are replayed on the GPU through the CUDA driver: no host code of a submission runs here. Each record
  * is handled by a process of its own (tools/lib/gpurun.c), so one that faults or hangs harms no other. With --device cpu the
  * submission runs under Triton's interpreter in a sandbox, on the small smoke workloads, for correctness alone. */
-#include "bundle.h"
 #include "cpurun.h"
 #include "die.h"
 #include "emit.h"
 #include "filter.h"
-#include "hash.h"
 #include "opt.h"
 #include "oraclefile.h"
 #include "oraclegpu.h"
 #include "outcome.h"
-#include "store.h"
+#include "subject.h"
 #include "worker.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 static struct {
@@ -60,11 +57,7 @@ static const struct opt_usage usage = {
 struct work {
 	const struct record *r;
 	struct json *build;
-	struct task task;
-	struct workload *workloads;	/* of the task */
-	int nworkloads;
-	struct job job;
-	char *source;			/* of the submission */
+	struct subject subject;
 	struct outcome outcome;
 	double seconds;
 };
@@ -79,162 +72,9 @@ static const char *tier(void)
 	return o.tier ? o.tier : on_cpu() ? "smoke" : "bench";
 }
 
-/* ---- what the record brings */
-
-/* The raw text of build.bundles[hash], when the record carries it. */
-static struct span embedded(const struct record *r, const char *hash)
+static int seeds(void)
 {
-	static struct scan build, bundles;	/* large */
-	struct span raw = record_raw(r, "build"), none = { NULL, 0 };
-	struct err ignored;
-
-	if (!raw.p || scan_object(raw.p, raw.n, &build, &ignored))
-		return none;
-	for (int i = 0; i < build.n; i++) {
-		if (build.member[i].key.n != 7 || memcmp(build.member[i].key.p, "bundles", 7))
-			continue;
-		raw = build.member[i].value;
-		if (scan_object(raw.p, raw.n, &bundles, &ignored))
-			return none;
-		for (int k = 0; k < bundles.n; k++)
-			if (bundles.member[k].key.n == strlen(hash) && !memcmp(bundles.member[k].key.p, hash, strlen(hash)))
-				return bundles.member[k].value;
-	}
-	return none;
-}
-
-/* A bundle's text from the record or the store. Its hash must be its name. */
-static int get_bundle(const struct record *r, const char *hash, struct buf *out, struct err *e)
-{
-	struct span s = embedded(r, hash);
-	char got[HASH_HEX];
-	int rc;
-
-	if (s.p) {
-		buf_add(out, s.p, s.n);
-		hash_hex(out->data, out->len, got);
-		if (strcmp(got, hash)) {
-			/* the store's file may end in a newline that a line of JSON cannot have */
-			buf_addch(out, '\n');
-			hash_hex(out->data, out->len, got);
-		}
-		return strcmp(got, hash) ? err_set(e, "bundle %.12s in the record does not have its hash", hash) : 0;
-	}
-	rc = store_get("bundle", hash, out, e);
-	return rc == 0 ? err_set(e, "bundle %.12s is neither in the record nor in the store", hash) : rc < 0 ? -1 : 0;
-}
-
-static int get_bundles(struct work *w, struct err *e)
-{
-	static const char *const key[] = { "bundle", "baseline", "expert" };
-	struct err why;
-
-	for (int k = 0; k < 3; k++) {
-		const char *hash = json_get_str(w->build, key[k]);
-
-		if (!hash && k == 0)
-			return err_set(e, "build.bundle is missing");
-		if (hash && strlen(hash) == HASH_HEX - 1 && get_bundle(w->r, hash, &w->job.bundle[k], &why)) {
-			buf_release(&w->job.bundle[k]);
-			if (k == 0)
-				return err_set(e, "%s", why.text);
-		}
-	}
-	return 0;
-}
-
-/* The source the build was made from must be the one in the record. */
-static enum time_status check_source(struct work *w, struct err *e)
-{
-	const char *built = json_get_str(w->build, "source_sha256"), *source;
-	struct json *agent = record_get(w->r, "agent", e);
-	struct bundle b = { 0 };
-	char hash[HASH_HEX];
-	enum time_status status = TIME_CORRECT;
-
-	source = json_get_str(agent, "submission");
-	if (source) {
-		hash_hex(source, strlen(source), hash);
-		w->source = xstrdup(source);
-	}
-	json_free(agent);
-	if (!built)
-		return err_set(e, "build.source_sha256 is missing"), TIME_TOOL_ERROR;
-	if (source && strcmp(hash, built))
-		return err_set(e, "the submission is not the one that was built"), TIME_STALE;
-	/* the whole of it is read again, by the worker that runs it */
-	if (bundle_parse(&b, w->job.bundle[0].data, w->job.bundle[0].len, e)) {
-		status = TIME_TOOL_ERROR;
-	} else if (strcmp(b.source_sha256, built)) {
-		err_set(e, "the bundle was made from another source");
-		status = TIME_STALE;
-	} else if (!w->source) {
-		w->source = xstrdup(b.source);
-	}
-	bundle_release(&b);
-	return status;
-}
-
-static bool chosen(const struct workload *w)
-{
-	if (strcmp(w->tier, tier()))
-		return false;
-	for (int i = 0; i < o.workloads.n; i++)
-		if (!strcmp(o.workloads.v[i], w->id))
-			return true;
-	return o.workloads.n == 0;
-}
-
-static int choose_workloads(struct work *w, struct err *e)
-{
-	if (workloads_load(&w->task, &w->workloads, &w->nworkloads, e))
-		return -1;
-	w->job.workloads = xcalloc((size_t)w->nworkloads + 1, sizeof(struct workload *));
-	for (int i = 0; i < w->nworkloads; i++)
-		if (chosen(&w->workloads[i]))
-			w->job.workloads[w->job.nworkloads++] = &w->workloads[i];
-	return w->job.nworkloads ? 0 : err_set(e, "task '%s' has no %s workload of that name", w->task.name, tier());
-}
-
-/* Fixed seeds first, the same for everybody; the last is fresh. */
-static void draw_seeds(struct job *j)
-{
-	j->nseeds = o.seeds ? (int)o.seeds : on_cpu() ? 2 : 3;
-	for (int i = 0; i < j->nseeds - 1; i++)
-		j->seeds[i] = (uint64_t)i + 1;
-	while (getrandom(&j->seeds[j->nseeds - 1], sizeof(j->seeds[0]), 0) != sizeof(j->seeds[0]))
-		;
-	j->seeds[j->nseeds - 1] &= ~0ULL >> 8;	/* room for the seeds that timing derives from it */
-}
-
-/* Everything the worker needs; a status other than correct when the record is not worth starting one. */
-static enum time_status open_work(struct work *w, struct err *e)
-{
-	char name[256];
-
-	if (!record_str(w->r, "task", name, sizeof(name)))
-		return err_set(e, "the record names no task"), TIME_TOOL_ERROR;
-	if (task_load(&w->task, name, e))
-		return TIME_TOOL_ERROR;
-	w->job.task = &w->task;
-	w->job.device = on_cpu() ? 0 : atoi(o.device);
-	w->job.hang = o.hang;
-	draw_seeds(&w->job);
-	if (choose_workloads(w, e) || get_bundles(w, e))
-		return TIME_TOOL_ERROR;
-	return check_source(w, e);
-}
-
-static void close_work(struct work *w)
-{
-	outcome_release(&w->outcome);
-	for (int k = 0; k < 3; k++)
-		buf_release(&w->job.bundle[k]);
-	workloads_free(w->workloads, w->nworkloads);
-	free(w->job.workloads);
-	free(w->source);
-	json_free(w->build);
-	task_release(&w->task);
+	return o.seeds ? (int)o.seeds : on_cpu() ? 2 : 3;
 }
 
 /* ---- running it */
@@ -242,14 +82,14 @@ static void close_work(struct work *w)
 static int gpu_job(int i, int fd, void *ctx)
 {
 	(void)i;
-	return gpurun(&((struct work *)ctx)->job, fd);
+	return gpurun(&((struct work *)ctx)->subject.job, fd);
 }
 
 static int cpu_job(int i, int fd, void *ctx)
 {
 	struct work *w = ctx;
 
-	return cpurun(&w->job, w->source, i, fd);
+	return cpurun(&w->subject.job, w->subject.source, i, fd);
 }
 
 static void take_line(int i, const char *line, void *ctx)
@@ -270,8 +110,6 @@ static void close_worker(struct work *w, int i, const struct worker_result *r)
 	else
 		snprintf(why, sizeof(why), "its process ended early (%s %d)", child_end_name[r->end], r->code);
 	outcome_close(&w->outcome, i, r->end == CHILD_TIMEOUT ? TIME_TIMEOUT : TIME_TOOL_ERROR, why);
-	if (i < 0 && r->end == CHILD_TIMEOUT && w->outcome.status == TIME_CORRECT)
-		w->outcome.ended = true;
 }
 
 static int run_gpu(struct work *w, struct err *e)
@@ -290,12 +128,12 @@ static int run_gpu(struct work *w, struct err *e)
 static int run_cpu(struct work *w, struct err *e)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	int n = w->job.nworkloads, rc;
+	int n = w->subject.job.nworkloads, rc;
 	struct workers pool = { .n = n, .width = cores < 1 ? 1 : cores < n ? (int)cores : n, .timeout = o.timeout, .job = cpu_job,
 				.line = take_line, .ctx = w };
 	struct worker_result *r = xcalloc((size_t)n, sizeof(*r));
 
-	if (cpurun_prepare(&w->task, e)) {
+	if (cpurun_prepare(&w->subject.task, e)) {
 		w->outcome.status = TIME_TOOL_ERROR;
 		buf_addstr(&w->outcome.reason, e->text);
 		free(r);
@@ -350,10 +188,10 @@ static void emit_section(struct buf *out, const struct work *w)
 		emit_knull(out, "device");
 	emit_kbool(out, "comparable", !on_cpu() && !strcmp(tier(), "bench"));
 	emit_kstr(out, "tier", tier());
-	emit_seeds(out, &w->job);
+	emit_seeds(out, &w->subject.job);
 	emit_hash(out, "bundle", w, true);
-	emit_hash(out, "baseline", w, !on_cpu() && w->job.bundle[1].len);
-	emit_hash(out, "expert", w, !on_cpu() && w->job.bundle[2].len);
+	emit_hash(out, "baseline", w, !on_cpu() && w->subject.job.bundle[1].len);
+	emit_hash(out, "expert", w, !on_cpu() && w->subject.job.bundle[2].len);
 	outcome_emit(out, x);
 	emit_knum(out, "seconds", w->seconds);
 	emit_close(out, '}');
@@ -378,9 +216,10 @@ static enum filter_result fail(struct work *w, struct buf *out, enum time_status
 static enum filter_result run(struct work *w, struct buf *out)
 {
 	struct err e = { "" };
-	enum time_status status = open_work(w, &e);
+	struct demand d = { on_cpu(), on_cpu() ? 0 : atoi(o.device), tier(), o.workloads, seeds(), o.hang };
+	enum time_status status = subject_open(&w->subject, w->r, w->build, &d, &e);
 
-	outcome_init(&w->outcome, &w->job);
+	outcome_init(&w->outcome, &w->subject.job);
 	if (status != TIME_CORRECT)
 		return fail(w, out, status, e.text);
 	if (on_cpu() ? run_cpu(w, &e) : run_gpu(w, &e)) {
@@ -410,13 +249,15 @@ static enum filter_result process(const struct record *r, struct buf *out, void 
 		return FILTER_BAD;
 	}
 	if (strcmp(status, "ok")) {
-		outcome_init(&w.outcome, &w.job);
+		outcome_init(&w.outcome, &w.subject.job);
 		snprintf(e.text, sizeof(e.text), "build: %.200s", status);
 		result = fail(&w, out, TIME_NOT_BUILT, e.text);
 	} else {
 		result = run(&w, out);
 	}
-	close_work(&w);
+	outcome_release(&w.outcome);
+	subject_release(&w.subject);
+	json_free(w.build);
 	return result;
 }
 

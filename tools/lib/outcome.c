@@ -114,7 +114,12 @@ void outcome_close(struct outcome *o, int i, enum time_status missing, const cha
 		if (!o->workload[k].json && (o->workload[k].begun || i >= 0)) {
 			o->workload[k].status = missing;
 			o->workload[k].message = xstrdup(why);
+			o->ended = true;
 		}
+	if (i < 0 && !o->ended && !o->again.len) {	/* not even a word about the first workload */
+		o->status = missing;
+		keep(&o->reason, why);
+	}
 }
 
 void outcome_settle(struct outcome *o)

@@ -18,7 +18,7 @@ struct outcome {
 		char *message;
 		double speedup, vs_expert;	/* NaN: null */
 	} *workload;
-	bool ended;			/* the worker said so */
+	bool ended;			/* the worker said so, or it is known in which workload it went away */
 };
 
 void outcome_init(struct outcome *o, const struct job *job);
