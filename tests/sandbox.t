@@ -1,5 +1,6 @@
 #!/bin/bash
 # The sandbox: what a program in it sees, what it may use up, and that nothing of it stays behind.
+# shellcheck disable=SC2016 # what stands in single quotes is for the shell inside
 . "$(dirname "$0")/lib.sh"
 t_dir
 box() { run "$D2K_BUILD/tests/d2k-sandbox" "$@"; }
