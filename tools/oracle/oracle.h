@@ -289,7 +289,12 @@ FN double det_sin2pi(double x)
 	return sign * y * sum;
 }
 
-FN double det_cos2pi(double x) { return det_sin2pi((x < 0 ? -x : x) + 0.25); }
+FN double det_cos2pi(double x)
+{
+	double r = x < 0 ? -x : x;
+
+	return det_sin2pi(r - (double)(i64)r + 0.25);
+}
 
 /* Quantile function of the standard normal (Wichura's AS 241, PPND16), 0 < p < 1. */
 FN double det_probit(double p)
