@@ -218,6 +218,7 @@ static void make_record(const char *source, struct buf *line)
 static int build_file(void)
 {
 	struct buf source = BUF_INIT, line = BUF_INIT, section = BUF_INIT, out = BUF_INIT;
+	int code = EXIT_RECORD;
 	struct record r;
 	struct err e;
 
@@ -227,13 +228,18 @@ static int build_file(void)
 	if (record_open(&r, line.data, line.len, &e))
 		die("%s: %s", o.source, e.text);
 	snprintf(r.where, sizeof r.where, "%s", o.source);
-	if (process(&r, &section, NULL) != FILTER_ADD)
-		return EXIT_RECORD;
-	record_put(&r, "build", &section, &out);
-	buf_addch(&out, '\n');
-	fwrite(out.data, 1, out.len, stdout);
+	if (process(&r, &section, NULL) == FILTER_ADD) {
+		record_put(&r, "build", &section, &out);
+		buf_addch(&out, '\n');
+		fwrite(out.data, 1, out.len, stdout);
+		code = EXIT_DONE;
+	}
+	buf_release(&source);
+	buf_release(&line);
+	buf_release(&section);
+	buf_release(&out);
 	stdout_close();
-	return EXIT_DONE;
+	return code;
 }
 
 static void check_options(int operands)

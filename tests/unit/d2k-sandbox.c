@@ -76,8 +76,10 @@ int main(int argc, char **argv)
 	c.argv = command.v;
 	if (child_run(&c, &r, &e))
 		fprintf(stderr, "%s\n", e.text);
-	fwrite(r.out.data, 1, r.out.len, stdout);
-	fwrite(r.err.data, 1, r.err.len, stderr);
+	if (r.out.len)
+		fwrite(r.out.data, 1, r.out.len, stdout);
+	if (r.err.len)
+		fwrite(r.err.data, 1, r.err.len, stderr);
 	code = status(&r);
 	child_result_release(&r);
 	argv_release(&command);

@@ -24,7 +24,7 @@ enum {
 #define TMP_BYTES "536870912"
 
 static enum mode mode;
-static char why_not[400];
+static char why_not[sizeof ((struct err *)0)->text];
 
 static void add(struct argv *a, const char *const *words)
 {
