@@ -1,0 +1,68 @@
+#!/bin/bash
+# d2k-time without a GPU: what it refuses before it would need one, and that it says so when it does.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/time.sh"
+t_dir
+time_root
+
+run d2k-time --help
+exits 0 'help'
+like "$(<out)" '--device.*--seeds' 'help names the options'
+run d2k-time --version
+is "$(<out)" 'd2k-time 0.1.0' 'version'
+for wrong in '--device gpu' '--device -1' '--tier large' '--device cpu --tier bench' '--seeds 65' '--timeout 0' '--seed x --check-oracle twice'; do
+	# shellcheck disable=SC2086
+	run d2k-time $wrong </dev/null
+	exits 2 "misuse: $wrong"
+	is "$(wc -l <err)" 1 'in one line'
+done
+run d2k-time </dev/null
+exits 0 'no records'
+is "$(wc -c <out)" 0 'nothing'
+
+# no device of that number, or no driver at all
+source=$(submission 'tl.store(y + i, factor * tl.load(x + i, mask=i < n), mask=i < n)')
+bundle() {
+	jq -cj --arg s "$source" --arg sha "$(printf %s "$source" | sha256sum | cut -d' ' -f1)" -n '
+		("a" * 64) as $h | {version: 1, task: "twice", target: "sm_90", triton: "3.9.0", source: $s, source_sha256: $sha,
+		task_hash: $h, workloads_hash: $h, kernels: [], plans: []}'
+}
+bundle >bundle.json
+hash=$(sha256sum <bundle.json | cut -d' ' -f1)
+good=$(record "$source" "$(jq -cn --arg h "$hash" --slurpfile b bundle.json '{bundle: $h, bundles: {($h): $b[0]}}')")
+printf '%s\n' "$good" '{"id":"s","time":{"status":"correct"},"x":0.30000000000000004}' >in
+run d2k-time --device 99 <in
+exits 75 'no GPU: try again later'
+same out in 'records pass through as they are'
+like "$(<err)" '^d2k-time: <stdin>:1: no GPU .*--device cpu' 'and it is said, with the way out'
+is "$(wc -l <err)" 1 'for the record that needs one only'
+
+# what needs no GPU to be said
+ask() { # RECORD-OR-FILE WANTED-STATUS REASON NAME
+	printf '%s\n' "$1" >in
+	run d2k-time --device 99 <in
+	exits 0 "$4"
+	is "$(jq -r .time.status out)" "$2" "$4: $2"
+	like "$(jq -r .time.reason out)" "$3" "$4: the reason"
+	is "$(jq '.time.speedup == null and ([.time.workloads[] | select(.ns.candidate != null)] | length == 0)' out)" true "$4: no times"
+}
+ask "$(jq -c '.build.status = "compile_error"' <<<"$good")" not_built 'build: compile_error' 'a build that failed'
+ask "$(jq -c '.agent.submission += "\n"' <<<"$good")" stale 'not the one that was built' 'a submission changed after its build'
+ask "$(jq -c --arg sha "$(printf x | sha256sum | cut -d' ' -f1)" '.agent.submission = "x" | .build.source_sha256 = $sha' <<<"$good")" \
+	stale 'another source' 'a bundle of another source'
+ask "$(jq -c '.build.bundles[].target = "sm_91"' <<<"$good")" tool_error 'does not have its hash' 'a bundle changed on its way'
+ask "$(jq -c 'del(.build.bundles)' <<<"$good")" tool_error 'neither in the record nor in the store' 'a bundle that is nowhere'
+ask "$(jq -c 'del(.build.bundle)' <<<"$good")" tool_error 'build.bundle is missing' 'a build without a bundle'
+ask "$(jq -c '.task = "../twice"' <<<"$good")" tool_error 'no name of a task' 'a task that is a path'
+ask "$(jq -c '.task = "thrice"' <<<"$good")" tool_error 'thrice' 'an unknown task'
+
+run d2k-time --device 99 <<<'{"id":"u"}'
+exits 1 'a record without a build'
+is "$(<out)" '{"id":"u"}' 'passes'
+like "$(<err)" 'run d2k-build before' 'with advice'
+run d2k-time --device 99 --redo <<<'{"time":{"status":"wrong"},"build":{"status":"no_submission"},"z":1}'
+is "$(jq -c 'keys_unsorted' out)" '["time","build","z"]' '--redo replaces the section where it stands'
+is "$(jq -r .time.status out)" not_built 'with a new one'
+run d2k-time --device 99 /nonexistent
+exits 1 'a file that is not there'
+t_done
