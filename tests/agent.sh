@@ -73,7 +73,8 @@ field() { jq -r ".agent$1" out; }
 # answers: what the model was told after each call, one JSON string a line
 answers() { jq -c 'select(.event == "result") | .text' "$log"; }
 
-# serve [ARG...]: starts the server on ./replies, log in ./requests; its model is "local", with key variable TEST_KEY
+# serve [--by-turn]: starts the server on ./replies, log in ./requests; its model is "local", with key variable TEST_KEY
+# shellcheck disable=SC2120 # mostly called without
 serve() {
 	rm -f port requests
 	python3 "$tests/chat_server.py" "$@" replies requests port 2>server.err &

@@ -1,6 +1,6 @@
 #!/bin/bash
 # d2k-agent's loop with a scripted model: what is told, how runs end, what is handed in, what passes through.
-# shellcheck disable=SC2154,SC2034 # status, log and others come from the sourced files
+# shellcheck disable=SC2154,SC2034,SC2119 # status, log and others come from the sourced files
 . "$(dirname "$0")/lib.sh"
 t_dir
 . "$D2K_ROOT/tests/agent.sh"
@@ -157,7 +157,7 @@ sed -i '$d' "$log"
 echo '{}' >>scripts/unchecked
 run agent trial.unchecked
 exits 1 'a run begun with another script'
-like "$(<err)" 'begun with another entry or script' 'is refused'
+like "$(<err)" 'begun with other parameters or script' 'is refused'
 same out trial.unchecked 'its record passes through'
 jq -c '.prompt.user += "!"' trial.idle | jq -c '.prompt.shared_hash = null' >changed
 run agent changed
@@ -169,10 +169,10 @@ exits 1 'texts that changed since the trial was made'
 like "$(<err)" 'changed since the trial was made' 'are refused'
 for spoilt in 'del(.id)' '.id = "../x"' '.id = ""' '.task = "x/y"' '.task = "absent"' 'del(.prompt)' '.prompt = []' \
 	'.prompt.turns = 0' '.model = "absent"' '.model = null' '.arm = "."' '.model = "script:absent"'; do
-	jq -c "$spoilt" trial.work >spoilt
-	run agent spoilt
+	jq -c "$spoilt" trial.work >spoiltrial
+	run agent spoiltrial
 	ok test "$status" = 1 -a -s err -- "refused: $spoilt"
-	same out spoilt "passed through: $spoilt"
+	same out spoiltrial "passed through: $spoilt"
 done
 
 # Several records; one bad does not stop the rest

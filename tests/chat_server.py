@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A small chat-completions server for tests, standard library only.
 
-    chat_server.py SCRIPT LOG PORTFILE
+    chat_server.py [--by-turn] SCRIPT LOG PORTFILE
 
 Listens on a free port of 127.0.0.1, writes its number to PORTFILE, answers request number n with line n of SCRIPT, and
 appends every request to LOG as one JSON line: {"path", "headers", "body"}. A line of SCRIPT is a JSON object:
@@ -14,7 +14,7 @@ appends every request to LOG as one JSON line: {"path", "headers", "body"}. A li
     {"cut": N, ...}                                     any of the above, but only N bytes of the body are sent
     {"delay": SECONDS, ...}                             any of the above, late
 
-After the last line every request is answered 400 "script at its end".
+With --by-turn the line is chosen by the number of assistant messages in the request. After the last line every request is answered 400 "script at its end".
 """
 import json
 import os
@@ -63,6 +63,8 @@ class Handler(BaseHTTPRequestHandler):
         with open(self.server.log, "a") as f:
             f.write(json.dumps(entry) + "\n")
         n, self.server.served = self.server.served, self.server.served + 1
+        if self.server.by_turn:
+            n = sum(m["role"] == "assistant" for m in body["messages"])
         script = self.server.script
         end = {"status": 400, "body": {"error": {"message": "script at its end"}}}
         self.answer(script[n] if n < len(script) else end)
@@ -87,12 +89,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main():
-    script, log, portfile = sys.argv[1:4]
+    by_turn = sys.argv[1] == "--by-turn"
+    script, log, portfile = sys.argv[1 + by_turn :]
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     with open(script) as f:
         server.script = [json.loads(line) for line in f if line.strip()]
-    server.log, server.served = log, 0
+    server.log, server.served, server.by_turn = log, 0, by_turn
     with open(portfile + ".new", "w") as f:
         f.write(str(server.server_address[1]))
     os.rename(portfile + ".new", portfile)

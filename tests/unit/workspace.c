@@ -64,14 +64,14 @@ static void test_paths(void)
 	make_trap("self", "/proc/self");
 	make_trap("submission.py", secret);
 	ok(refused("../secret") && refused("a/../../secret") && refused(secret) && refused("/etc/passwd") &&
-	   refused("/work/../secret") && refused("/workspace"), "reading outside");
+	   refused("/agent/../secret") && refused("/agentx"), "reading outside");
 	ok(refused("link") && refused("up/secret") && refused("self/environ") && refused("submission.py"),
 	   "reading through links");
 	ok(!put("../new", "x") && !put("up/new", "x") && !put("/etc/d2k-new", "x") && !put("a/../../new", "x") &&
-	   !put("", "x") && !put(".", "x") && !put("..", "x") && !put("/work", "x") && !put("up/a/b", "x"), "writing outside");
+	   !put("", "x") && !put(".", "x") && !put("..", "x") && !put("/agent", "x") && !put("up/a/b", "x"), "writing outside");
 	ok(put("link", "mine") && holds("link", "mine") && put("submission.py", "mine") && untouched(),
 	   "writing replaces a link and leaves its target");
-	ok(put("deep/er/file", "x") && holds("/work/deep/er/file", "x") && holds("./deep//er/file", "x"), "folders are made");
+	ok(put("deep/er/file", "x") && holds("/agent/deep/er/file", "x") && holds("./deep//er/file", "x"), "folders are made");
 	ok(refused("deep") && refused("missing") && !put("deep/er", "x"), "a folder is no file");
 	snprintf(fifo, sizeof fifo, "%s/fifo", root);
 	if (mkfifo(fifo, 0600))

@@ -335,9 +335,9 @@ static enum wire_end post(struct model *m, const struct http_piece *pieces, int 
 		break;
 	}
 	remove_key(&answer->body, m->key);
+	*wait = http_wait_asked(answer);
 	if (answer->status >= 200 && answer->status < 300)
 		return chat_read_reply(answer->body.data ? answer->body.data : "", answer->body.len, c->caches, r, e);
-	*wait = http_wait_asked(answer);
 	return chat_classify(answer, e);
 }
 

@@ -60,7 +60,7 @@ void dialog_release(struct dialog *d)
 	free(d->content);
 	free(d->finish);
 	free(d->prompt);
-	free(d->model_hash);
+	free(d->model_kind);
 	free(d->status);
 	free(d->reason);
 	free(d->chosen_by);
@@ -93,7 +93,7 @@ void dialog_emit_start(struct buf *out, const struct dialog_start *s)
 	emit_kstr(out, "id", s->id);
 	emit_kstr(out, "model", s->model);
 	emit_kstr(out, "model_id", s->model_id);
-	emit_kstr(out, "model_hash", s->model_hash);
+	emit_kstr(out, "model_kind", s->model_kind);
 	emit_kstr(out, "prompt", s->prompt);
 	emit_close(out, '}');
 }
@@ -104,8 +104,8 @@ static int apply_start(struct dialog *d, const struct json *event, struct err *e
 		return err_set(e, "not the start of a transcript of version 1");
 	d->started = true;
 	d->prompt = copy_str(event, "prompt");
-	d->model_hash = copy_str(event, "model_hash");
-	return d->prompt && d->model_hash ? 0 : err_set(e, "the start event is incomplete");
+	d->model_kind = copy_str(event, "model_kind");
+	return d->prompt && d->model_kind ? 0 : err_set(e, "the start event is incomplete");
 }
 
 static void emit_head(struct buf *out, const char *event, int turn, double elapsed)

@@ -1,7 +1,7 @@
 /* The state of a run as a function of its transcript. Each event is written by a dialog_emit_*() and read by
  * dialog_apply(), for a new event as for one from the file, so a resumed run stands exactly where the first one did:
  *
- *     {"event":"start","version":1,"tool":..,"id":..,"model":..,"model_id":..,"model_hash":..,"prompt":SHA}
+ *     {"event":"start","version":1,"tool":..,"id":..,"model":..,"model_id":..,"model_kind":..,"prompt":SHA}
  *     {"event":"reply","turn":n,"elapsed":s,"attempts":n,"request":{..},"finish":..,"usage":{..},"content":..,
  *      "calls":[{"id","name","arguments"}],"message":{..}}
  *     {"event":"result","turn":n,"elapsed":s,"id":..,"name":..,"ok":..,"text":..,"check":{..},"submitted":SHA}
@@ -45,7 +45,7 @@ struct dialog {
 	char last_correct[HASH_HEX];	/* source of the last check that found it correct, or "" */
 	char submitted[HASH_HEX];	/* what was handed in, or "" */
 	bool started, ended;
-	char *prompt, *model_hash;	/* from start */
+	char *prompt, *model_kind;	/* from start */
 	char *status, *reason, *chosen_by;	/* from end */
 	char source[HASH_HEX];
 };
@@ -60,7 +60,7 @@ int dialog_add(struct dialog *d, struct transcript *t, struct buf *line, struct 
 int dialog_count_of(const struct dialog *d, const char *name);
 
 struct dialog_start {
-	const char *id, *model, *model_id, *model_hash, *prompt;
+	const char *id, *model, *model_id, *model_kind, *prompt;
 };
 void dialog_emit_start(struct buf *out, const struct dialog_start *s);
 void dialog_emit_reply(struct buf *out, const struct dialog *d, const struct model_reply *r, double elapsed);

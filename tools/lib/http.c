@@ -60,7 +60,7 @@ static size_t send_pieces(char *out, size_t size, size_t count, void *ctx)
 	return done;
 }
 
-/* libcurl begins again when a kept connection turns out to be dead. */
+/* libcurl begins again where a server refuses an HTTP/2 stream unread. */
 static int rewind_pieces(void *ctx, curl_off_t offset, int origin)
 {
 	struct upload *u = ctx;
@@ -156,6 +156,9 @@ enum http_end http_post(struct http *h, const struct http_request *q, struct htt
 	curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(h->curl, CURLOPT_TCP_KEEPALIVE, 1L);
+	/* a kept connection that died would be replaced and the request sent again without our knowing */
+	curl_easy_setopt(h->curl, CURLOPT_FRESH_CONNECT, 1L);
+	curl_easy_setopt(h->curl, CURLOPT_FORBID_REUSE, 1L);
 	curl_easy_setopt(h->curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
 	curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, (long)(q->timeout * 1e3));
 	curl_easy_setopt(h->curl, CURLOPT_ACCEPT_ENCODING, "");

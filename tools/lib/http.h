@@ -31,7 +31,7 @@ enum http_end {
 	HTTP_INTERRUPTED	/* child_interrupted was set */
 };
 
-struct http;			/* a connection that is kept between requests */
+struct http;			/* libcurl's state, kept between requests; each has a connection of its own */
 struct http *http_open(void);
 void http_close(struct http *h);
 enum http_end http_post(struct http *h, const struct http_request *q, struct http_response *r, struct err *e);

@@ -99,13 +99,25 @@ static struct json *entry_for_script(const char *path)
 	return file;
 }
 
-static void entry_hash(struct model *m)
+static void hash_member(struct hash_parts *h, const char *name, const struct json *value)
 {
 	struct buf text = BUF_INIT;
 
-	json_print(m->entry, &text);
-	hash_hex(text.data, text.len, m->hash);
+	json_print(value, &text);
+	hash_part(h, name, text.data, text.len);
 	buf_release(&text);
+}
+
+static void hash_entry(struct model *m)
+{
+	static const char *const shaping[] = { "wire", "model", "parameters", "max_tokens", "max_tokens_field" };
+	struct hash_parts all = { BUF_INIT }, kind = { BUF_INIT };
+
+	hash_member(&all, "entry", m->entry);
+	hash_done(&all, m->hash);
+	for (size_t i = 0; i < sizeof shaping / sizeof *shaping; i++)
+		hash_member(&kind, shaping[i], json_get(m->entry, shaping[i]));
+	hash_done(&kind, m->kind);
 }
 
 static int model_find(struct model *m, const char *models_json, const char *name, struct err *e)
@@ -131,7 +143,7 @@ static int model_find(struct model *m, const char *models_json, const char *name
 			m->wire = wires[i];
 	if (!m->wire)
 		return err_set(e, "unknown wire '%s'", wire ? wire : "");
-	entry_hash(m);
+	hash_entry(m);
 	return 0;
 }
 
@@ -188,6 +200,11 @@ const char *model_id(const struct model *m)
 const char *model_hash(const struct model *m)
 {
 	return m->hash;
+}
+
+const char *model_kind(const struct model *m)
+{
+	return m->kind;
 }
 
 long long model_context(const struct model *m)

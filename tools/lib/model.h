@@ -60,6 +60,9 @@ double model_cost(const struct model *m, const struct usage *u);
 /* The identifier sent on the wire and the entry's hash (prices and parameters; no key), for records. */
 const char *model_id(const struct model *m);
 const char *model_hash(const struct model *m);
+/* Hash of what shapes the replies: wire, identifier, parameters, script; not where it runs, nor prices. A run that was
+ * broken off goes on only with the same. */
+const char *model_kind(const struct model *m);
 /* Tokens the model's context holds; 0 when the entry does not say. */
 long long model_context(const struct model *m);
 /* Takes the keys of all entries out of this process's environment, so that no child inherits one; model_open() still

@@ -86,14 +86,22 @@ void reply_add_call(struct model_reply *r, const char *id, const char *name, con
 	r->calls[r->ncalls++] = call;
 }
 
-/* The arguments if they are one JSON object, else {}. */
-static const char *object_or_empty(const char *arguments)
+/* The arguments if they are one JSON object, else {}. Escapes are written anew: a lone surrogate, which some servers
+ * refuse, becomes U+FFFD. */
+static void emit_arguments(struct buf *out, const char *arguments)
 {
 	struct json *j = json_parse(arguments, strlen(arguments), NULL);
-	bool good = json_type(j) == JSON_OBJ;
+	struct buf text = BUF_INIT;
 
+	if (json_type(j) != JSON_OBJ)
+		buf_addstr(&text, "{}");
+	else if (strstr(arguments, "\\u"))
+		json_print(j, &text);
+	else
+		buf_addstr(&text, arguments);
+	emit_strn(out, text.data, text.len);
+	buf_release(&text);
 	json_free(j);
-	return good ? arguments : "{}";
 }
 
 void reply_set_message(struct model_reply *r, const struct json *echo)
@@ -120,7 +128,8 @@ void reply_set_message(struct model_reply *r, const struct json *echo)
 			emit_open(&out, '{');
 			/* a server checks names in the history too */
 			emit_kstr(&out, "name", *r->calls[i].name ? r->calls[i].name : "unnamed");
-			emit_kstr(&out, "arguments", object_or_empty(r->calls[i].arguments));
+			emit_key(&out, "arguments");
+			emit_arguments(&out, r->calls[i].arguments);
 			emit_close(&out, '}');
 			emit_close(&out, '}');
 		}

@@ -116,7 +116,7 @@ static int fill_workspace(const struct run *r, struct err *e)
 
 static int begin(struct run *r, struct err *e)
 {
-	const struct dialog_start s = { r->id, r->model_name, model_id(r->model), model_hash(r->model), r->prompt_hash };
+	const struct dialog_start s = { r->id, r->model_name, model_id(r->model), model_kind(r->model), r->prompt_hash };
 	struct buf line = BUF_INIT;
 
 	if (!r->design && fill_workspace(r, e))
@@ -156,8 +156,8 @@ static int check_same(const struct run *r, struct err *e)
 {
 	if (strcmp(r->d.prompt, r->prompt_hash))
 		return err_set(e, "'%s' holds a run with another prompt; move it away", r->dir);
-	if (!r->d.ended && strcmp(r->d.model_hash, model_hash(r->model)))
-		return err_set(e, "'%s' holds a run begun with another entry or script of model '%s'; move it away",
+	if (!r->d.ended && strcmp(r->d.model_kind, model_kind(r->model)))
+		return err_set(e, "'%s' holds a run begun with other parameters or script of model '%s'; move it away",
 			       r->dir, r->model_name);
 	return 0;
 }
@@ -499,7 +499,7 @@ int run_section(const struct run *r, struct buf *out, struct err *e)
 	usage_emit(out, &d->usage);
 	emit_knum(out, "cost_usd", model_cost(r->model, &d->usage));
 	emit_kstr(out, "model_id", model_id(r->model));
-	emit_kstr(out, "model_hash", d->model_hash);
+	emit_kstr(out, "model_hash", model_hash(r->model));
 	emit_kint(out, "attempts", d->attempts);
 	emit_knum(out, "wall_s", d->elapsed);
 	emit_kstr(out, "transcript", r->log.path);

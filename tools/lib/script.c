@@ -71,15 +71,15 @@ static int fill_path(const char *pattern, const char *task, const char *arm, str
 	return 0;
 }
 
-/* The entry's hash covers the script too. */
-static void add_to_hash(struct model *m, const struct script *s)
+/* The entry's hashes cover the script too. */
+static void add_to_hash(char hash[HASH_HEX], const struct script *s)
 {
 	struct hash_parts h = { BUF_INIT };
 
-	hash_partstr(&h, "entry", m->hash);
+	hash_partstr(&h, "entry", hash);
 	for (int i = 0; i < s->n; i++)
 		hash_partstr(&h, "line", s->lines[i]);
-	hash_done(&h, m->hash);
+	hash_done(&h, hash);
 }
 
 static int script_open(struct model *m, const char *dir, const char *task, const char *arm, struct err *e)
@@ -100,7 +100,8 @@ static int script_open(struct model *m, const char *dir, const char *task, const
 		failed = script_load(s, path.data, e);
 	}
 	if (!failed) {
-		add_to_hash(m, s);
+		add_to_hash(m->hash, s);
+		add_to_hash(m->kind, s);
 		m->id = xasprintf("script:%s", name.data);
 	}
 	buf_release(&name);

@@ -11,7 +11,7 @@ struct model {
 	struct json *file;		/* owns entry */
 	const struct json *entry;
 	char *id;
-	char hash[HASH_HEX];
+	char hash[HASH_HEX], kind[HASH_HEX];
 	const char *key;		/* NULL when the entry names none */
 	double max_wait, timeout;	/* seconds */
 	void *state;			/* the wire's own */

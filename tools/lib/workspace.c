@@ -15,6 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Where commands see the folder; a name that the Python environment, bound at its own path, will not lie under. */
+static const char MOUNT[] = "/agent";
+
 enum { OUTPUT_MAX = 8 << 20, LIST_MAX = 1000 };
 static const size_t SHELL_MEMORY = 16UL << 30, SHELL_FILE_SIZE = 256UL << 20;
 static const int SHELL_PROCESSES = 256;
@@ -41,11 +44,13 @@ void workspace_release(struct workspace *w)
 
 /* Paths ----------------------------------------------------------------------------------------------------------- */
 
-/* "/work", "/work/x", "./x" and "x" are the same place's names. */
+/* "/agent", "/agent/x", "./x" and "x" are the same place's names. */
 static const char *inside(const char *path)
 {
-	if (!strncmp(path, "/work", 5) && (path[5] == '/' || !path[5]))
-		path += 5 + strspn(path + 5, "/");
+	size_t n = strlen(MOUNT);
+
+	if (!strncmp(path, MOUNT, n) && (path[n] == '/' || !path[n]))
+		path += n + strspn(path + n, "/");
 	return *path ? path : ".";
 }
 
@@ -363,7 +368,7 @@ static void describe_end(const struct child_result *r, struct buf *out)
 
 static int sandbox_for(const struct workspace *w, const char *command, struct argv *argv, struct err *e)
 {
-	struct sandbox s = { .cwd = "/work", .memory = SHELL_MEMORY, .processes = SHELL_PROCESSES,
+	struct sandbox s = { .cwd = MOUNT, .memory = SHELL_MEMORY, .processes = SHELL_PROCESSES,
 			     .file_size = SHELL_FILE_SIZE };
 	char *python = xstrdup(file_python()), *slash = strrchr(python, '/'), *path;
 	int failed;
@@ -371,7 +376,7 @@ static int sandbox_for(const struct workspace *w, const char *command, struct ar
 	if (slash)
 		*slash = '\0';
 	path = xasprintf("%s:/usr/local/bin:/usr/bin:/bin", python);
-	sandbox_rw(&s, w->path, "/work");
+	sandbox_rw(&s, w->path, MOUNT);
 	sandbox_env(&s, "PATH", path);
 	sandbox_env(&s, "HOME", "/tmp");
 	sandbox_env(&s, "LANG", "C.UTF-8");
@@ -399,7 +404,9 @@ int workspace_shell(const struct workspace *w, const char *command, double timeo
 	int failed = sandbox_for(w, command, &argv, e);
 
 	if (!failed) {
-		const struct child c = { .argv = argv.v, .timeout = timeout, .max_output = OUTPUT_MAX };
+		/* the sandbox's own first process shows its environment to those inside */
+		char *const bare[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
+		const struct child c = { .argv = argv.v, .env = bare, .timeout = timeout, .max_output = OUTPUT_MAX };
 
 		failed = child_run(&c, &r, e);
 	}
