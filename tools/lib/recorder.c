@@ -177,13 +177,13 @@ int recorder_prepare(struct recorder *r, const struct task *t, const char *tier,
 
 	sandbox_env(&s, "HOME", "/tmp");
 	sandbox_env(&s, "LANG", "C.UTF-8");
+	sandbox_env(&s, "PYTHONHASHSEED", "0"); /* the same bundle whenever it is built */
 	sandbox_ro(&s, python, INSIDE);
 	r->timeout = timeout;
 	failed = make_job(&r->job, t, tier, target, source, e) || sandbox_python(&s, e) || sandbox_command(&s, &r->command, e);
 	if (!failed) {
 		argv_add(&r->command, file_python());
-		/* isolated from the environment, the user's packages and the current folder; no .pyc files */
-		argv_add(&r->command, "-sEB");
+		argv_add(&r->command, "-sB"); /* without the user's packages, writing no .pyc files */
 		argv_add(&r->command, INSIDE "/record.py");
 	}
 	sandbox_release(&s);

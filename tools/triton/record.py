@@ -85,8 +85,34 @@ def resources(name, ptx):
 
 def ptxas_notes(ptx):
     """Warnings worth an author's attention, such as wgmma instructions being serialised."""
-    lines = re.findall(r"^(?:ptxas )?(?:warning|info)\s*: (.*(?:Potential Performance|[Ww]arning).*)$", ptxas_logs.get(ptx, ""), re.M)
-    return list(dict.fromkeys(re.sub(r" in (?:the )?function '\w+'", "", line) for line in lines))
+    found = re.findall(r"^\S+ (warning|info)\s*: (.*)$", ptxas_logs.get(ptx, ""), re.M)
+    return list(dict.fromkeys(text for kind, text in found if kind == "warning" or "Potential Performance" in text))
+
+
+def source_of(ptx, number):
+    """The submission's line that line `number` of the PTX was made from, and that line of PTX."""
+    lines = ptx.splitlines()[:number]
+    own = {m[1] for m in re.finditer(rf'\.file\s+(\d+) "(?:[^"]*/)?{re.escape(load.FILE)}"', ptx)}
+    for text in reversed(lines):
+        m = re.match(r"\s*\.loc\s+(\d+) (\d+)", text)
+        if m and m[1] in own:
+            return int(m[2]), lines[-1].strip()
+    return None, lines[-1].strip() if lines else ""
+
+
+def explain_ptxas(error):
+    """What ptxas said, with the submission's lines in place of those of a file that is gone."""
+    m = re.search(r"`ptxas` stderr:\n(.*?)\n(?:Repro command|\Z)", str(error), re.S)
+    said = m[1] if m else str(error)
+    ptx = next((p for p, log in ptxas_logs.items() if log.strip() and log.strip() in str(error)), "")
+
+    def place(m):
+        line, instruction = source_of(ptx, int(m[1]))
+        return (f"{load.FILE}:{line}: " if line else "") + (f"in '{instruction}': " if instruction else "")
+
+    said = re.sub(r"\S*\.ptx, line (\d+); (?:error|fatal)\s*: ", place, said)
+    said = re.sub(r"^.*Ptx assembly aborted.*\n?", "", said, flags=re.M)
+    return re.sub(r"^ptxas\S* (?:(?:fatal|error|info)\s*: )?", "", said, flags=re.M).strip()
 
 
 def locate(src, lineno):
@@ -135,10 +161,9 @@ class Kernel:
         try:
             compiled = self.future.result()
         except PTXASError as e:
-            text = re.search(r"`ptxas` stderr:\n(.*?)\n(?:Repro command|\Z)", str(e), re.S)
-            text = re.sub(r"/\S*/", "", text[1] if text else str(e))
+            text = explain_ptxas(e)
             lacking = re.search(r"Register allocation failed|Insufficient registers|too many|too much", text)
-            raise Unusable("out_of_resources" if lacking else "compile_error", f"kernel {name}: ptxas failed:\n{text.strip()}") from e
+            raise Unusable("out_of_resources" if lacking else "compile_error", f"kernel {name}: ptxas failed:\n{text}") from e
         except CompileTimeAssertionFailure as e:
             raise Unusable("compile_error", describe_compile_error(e)) from e
         except CompilationError as e:
