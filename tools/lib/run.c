@@ -2,10 +2,10 @@
  * what happened, so that it can be broken off and taken up anywhere. */
 #include "run.h"
 #include "child.h"
-#include "emit.h"
 #include "file.h"
-#include "opt.h"
+#include "kept.h"
 #include "prompt.h"
+#include "sandbox.h"
 #include "task.h"
 #include "toolrun.h"
 #include <math.h>
@@ -173,7 +173,7 @@ enum run_end run_open(struct run *r, const struct run_options *o, const struct r
 	r->record = record;
 	r->work.fd = r->log.fd = r->log.lock = -1;
 	r->began = now();
-	if (read_trial(r, e) || check_shared(r, e))
+	if (read_trial(r, e) || check_shared(r, e) || (!r->design && sandbox_works(e)))
 		return RUN_BAD;
 	r->model = model_open(o->models, r->model_name, r->task, r->arm, e);
 	if (!r->model)
@@ -228,8 +228,8 @@ static const char *choose(const struct run *r, char sha[HASH_HEX], struct err *e
 	} else if (*r->d.last_correct) {
 		strcpy(sha, r->d.last_correct);
 		chosen_by = "last_correct_check";
-	} else if (!r->design && !toolrun_source(&r->work, "submission.py", &text, NULL)) {
-		chosen_by = toolrun_keep(r->dir, &text, sha, e) ? NULL : "last_write";
+	} else if (!r->design && !kept_source(&r->work, "submission.py", &text, NULL)) {
+		chosen_by = kept_put(r->dir, &text, sha, e) ? NULL : "last_write";
 	}
 	buf_release(&text);
 	return chosen_by;
@@ -254,7 +254,7 @@ static enum run_end finish_design(struct run *r, struct err *e)
 	int failed;
 
 	buf_addstr(&text, r->d.content);
-	failed = toolrun_keep(r->dir, &text, r->d.submitted, e);
+	failed = kept_put(r->dir, &text, r->d.submitted, e);
 	buf_release(&text);
 	return failed ? RUN_BAD : finish(r, "submitted", "a reply in words", e);
 }
@@ -452,59 +452,4 @@ enum run_end run_work(struct run *r, struct err *e)
 		}
 	}
 	return end;
-}
-
-/* The record's section -------------------------------------------------------------------------------------------- */
-
-static void emit_counts(const struct run *r, struct buf *out)
-{
-	int known = 0, all = 0;
-	const char *name;
-
-	emit_key(out, "tool_calls");
-	emit_open(out, '{');
-	for (int i = 0; (name = toolbox_name(&r->box, i)); i++) {
-		known += dialog_count_of(&r->d, name);
-		emit_kint(out, name, dialog_count_of(&r->d, name));
-	}
-	for (int i = 0; i < r->d.ncounts; i++)
-		all += r->d.counts[i].n;
-	emit_kint(out, "unknown", all - known);
-	emit_close(out, '}');
-}
-
-int run_section(const struct run *r, struct buf *out, struct err *e)
-{
-	const struct dialog *d = &r->d;
-	struct buf text = BUF_INIT;
-	char sha[HASH_HEX];
-
-	if ((*d->source && toolrun_kept(r->dir, d->source, &text, e)) || transcript_hash(&r->log, sha, e)) {
-		buf_release(&text);
-		return -1;
-	}
-	emit_open(out, '{');
-	emit_kstr(out, "tool", "d2k-agent " D2K_VERSION);
-	emit_kstr(out, "status", d->status);
-	emit_kstr(out, "reason", d->reason);
-	emit_kstr(out, "chosen_by", d->chosen_by);
-	emit_kstrn(out, "submission", r->design ? NULL : text.data, text.len);
-	emit_kstrn(out, "design", r->design ? text.data : NULL, text.len);
-	emit_kstr(out, "submission_sha256", *d->source ? d->source : NULL);
-	emit_kint(out, "turns", d->turns);
-	emit_kint(out, "budget", r->budget);
-	emit_counts(r, out);
-	emit_kraw(out, "checks", d->checks.data, d->checks.len);
-	emit_key(out, "usage");
-	usage_emit(out, &d->usage);
-	emit_knum(out, "cost_usd", model_cost(r->model, &d->usage));
-	emit_kstr(out, "model_id", model_id(r->model));
-	emit_kstr(out, "model_hash", model_hash(r->model));
-	emit_kint(out, "attempts", d->attempts);
-	emit_knum(out, "wall_s", d->elapsed);
-	emit_kstr(out, "transcript", r->log.path);
-	emit_kstr(out, "transcript_sha256", sha);
-	emit_close(out, '}');
-	buf_release(&text);
-	return 0;
 }

@@ -1,71 +1,12 @@
 /* One handler per tool. */
 #include "toolrun.h"
 #include "child.h"
-#include "file.h"
-#include "utf8.h"
+#include "kept.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE_MAX = 1 << 20, WRITE_MAX = 8 << 20, SHELL_SECONDS = 120 };
-
-/* Kept texts ------------------------------------------------------------------------------------------------------ */
-
-static char *kept_path(const char *dir, const char *sha)
-{
-	return xasprintf("%s/kept/%s", dir, sha);
-}
-
-int toolrun_keep(const char *dir, const struct buf *text, char sha[HASH_HEX], struct err *e)
-{
-	char *folder = xasprintf("%s/kept", dir), *path;
-	int failed;
-
-	hash_hex(text->data, text->len, sha);
-	path = kept_path(dir, sha);
-	failed = file_mkdirs(folder, e) || file_write(path, text->data, text->len, e);
-	free(path);
-	free(folder);
-	return failed ? -1 : 0;
-}
-
-int toolrun_kept(const char *dir, const char *sha, struct buf *out, struct err *e)
-{
-	char *path = kept_path(dir, sha), found[HASH_HEX];
-	int failed = file_read(path, out, e);
-
-	if (!failed) {
-		hash_hex(out->data ? out->data : "", out->len, found);
-		if (strcmp(found, sha))
-			failed = err_set(e, "'%s' was changed", path);
-	}
-	free(path);
-	return failed;
-}
-
-static bool is_text(const struct buf *b)
-{
-	size_t len;
-
-	for (size_t i = 0; i < b->len; i += len) {
-		len = utf8_sequence(b->data + i, b->len - i);
-		if (!len || !b->data[i])
-			return false;
-	}
-	return true;
-}
-
-int toolrun_source(const struct workspace *w, const char *path, struct buf *out, struct err *e)
-{
-	if (workspace_read(w, path, out, e))
-		return -1;
-	if (!out->len)
-		return err_set(e, "'%s' is empty", path);
-	if (out->len > SOURCE_MAX)
-		return err_set(e, "'%s' has %zu bytes, more than %d", path, out->len, SOURCE_MAX);
-	return is_text(out) ? 0 : err_set(e, "'%s' is not UTF-8 text", path);
-}
+enum { WRITE_MAX = 8 << 20, SHELL_SECONDS = 120 };
 
 /* Tools: 0; -1 with words for the model in e; 1 when the call stays open ------------------------------------------- */
 
@@ -163,10 +104,10 @@ static int evaluate_source(const struct call *c, bool profile, struct err *e)
 	struct dialog_result *r = c->r;
 	struct buf source = BUF_INIT;
 	struct evaluation v = { .text = BUF_INIT };
-	int failed = toolrun_source(c->t->work, "submission.py", &source, e);
+	int failed = kept_source(c->t->work, "submission.py", &source, e);
 
 	if (!failed)
-		failed = toolrun_keep(c->t->dir, &source, r->source, e);
+		failed = kept_put(c->t->dir, &source, r->source, e);
 	if (!failed && evaluate(c->t->evaluator, c->t->trial, source.data, profile, &v, e) == EVALUATE_AWAY)
 		failed = 1;
 	if (!failed) {
@@ -196,13 +137,13 @@ static int tool_submit(const struct call *c, struct err *e)
 	int failed = 0;
 
 	if (!design)
-		failed = toolrun_source(c->t->work, path ? path : "submission.py", &text, e);
+		failed = kept_source(c->t->work, path ? path : "submission.py", &text, e);
 	else if (!design[strspn(design, " \t\r\n")])
 		failed = err_set(e, "the design is empty");
 	else
 		buf_addstr(&text, design);
 	if (!failed)
-		failed = toolrun_keep(c->t->dir, &text, c->r->submitted, e);
+		failed = kept_put(c->t->dir, &text, c->r->submitted, e);
 	if (!failed)
 		buf_addstr(&c->r->text, "handed in");
 	buf_release(&text);
