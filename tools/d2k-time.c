@@ -1,8 +1,9 @@
 /* d2k-time: is the submission right, and how fast? Reads records with a `build` section and adds `time`.
  *
- * Plans recorded by d2k-build are replayed on the GPU through the CUDA driver: no host code of a submission runs here. Each record
- * is handled by a process of its own (tools/lib/gpurun.c), so one that faults or hangs harms no other. With --device cpu the
- * submission runs under Triton's interpreter in a sandbox, on the small smoke workloads, for correctness alone. */
+ * Plans recorded by d2k-build are replayed on the GPU through the CUDA driver: no host code of a submission runs
+ * here. Each record is handled by a process of its own (tools/lib/gpurun.c), so one that faults or hangs harms no
+ * other. With --device cpu the submission runs under Triton's interpreter in a sandbox, on the small smoke workloads,
+ * for correctness alone. */
 #include "cpurun.h"
 #include "die.h"
 #include "emit.h"
@@ -28,19 +29,27 @@ static struct {
 } o = { .device = "0", .seed = "1", .target = "sm_90", .timeout = 120, .hang = 20 };
 
 static const struct opt opts[] = {
-	{ 'd', "device", OPT_STR, &o.device, "N|cpu", "number of the GPU, or cpu: Triton's interpreter, correctness only", 0, 0 },
-	{ 0, "tier", OPT_STR, &o.tier, "TIER", "workloads to run: bench (on a GPU if not given) or smoke (on the CPU)", 0, 0 },
+	{ 'd', "device", OPT_STR, &o.device, "N|cpu",
+		"number of the GPU, or cpu: Triton's interpreter, correctness only", 0, 0 },
+	{ 0, "tier", OPT_STR, &o.tier, "TIER", "workloads to run: bench (on a GPU if not given) or smoke (on the CPU)",
+		0, 0 },
 	{ 'w', "workload", OPT_LIST, &o.workloads, "ID", "only this workload of the tier; may be repeated", 0, 0 },
-	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS", "give up on a record after this long; waiting for the GPU is free", 0, 0 },
-	{ 0, "hang", OPT_SECONDS, &o.hang, "SECONDS", "give up on one launch (on the CPU: one run) after this long", 0, 0 },
-	{ 's', "seeds", OPT_INT, &o.seeds, "COUNT", "seeds per workload, one of them fresh; 0: 3 on a GPU, 2 on the CPU", 0, SEEDS_MAX },
+	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS",
+		"give up on a record after this long; waiting for the GPU is free", 0, 0 },
+	{ 0, "hang", OPT_SECONDS, &o.hang, "SECONDS", "give up on one launch (on the CPU: one run) after this long", 0,
+		0 },
+	{ 's', "seeds", OPT_INT, &o.seeds, "COUNT",
+		"seeds per workload, one of them fresh; 0: 3 on a GPU, 2 on the CPU", 0, SEEDS_MAX },
 	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace a time section that is there", 0, 0 },
 	{ 0, "stages", OPT_FLAG, &o.stages, NULL, "say on stderr where the time of each record went", 0, 0 },
-	{ 0, "check-oracle", OPT_STR, &o.check_oracle, "TASK", "no records: compile a task's oracle for host and GPU and show "
+	{ 0, "check-oracle", OPT_STR, &o.check_oracle, "TASK",
+		"no records: compile a task's oracle for host and GPU and show "
 	  "what it makes (needs no GPU)", 0, 0 },
-	{ 0, "check-gpu", OPT_FLAG, &o.check_gpu, NULL, "with --check-oracle: hold the GPU's results against the host's, or tell "
+	{ 0, "check-gpu", OPT_FLAG, &o.check_gpu, NULL,
+		"with --check-oracle: hold the GPU's results against the host's, or tell "
 	  "its times on the tier bench", 0, 0 },
-	{ 0, "dump-oracle", OPT_STR, &o.dump_oracle, "TASK", "no records: write a workload's inputs and references to --dir", 0, 0 },
+	{ 0, "dump-oracle", OPT_STR, &o.dump_oracle, "TASK",
+		"no records: write a workload's inputs and references to --dir", 0, 0 },
 	{ 0, "dir", OPT_STR, &o.dir, "DIR", "where --dump-oracle writes", 0, 0 },
 	{ 0, "seed", OPT_STR, &o.seed, "N", "the seed of --check-oracle and --dump-oracle", 0, 0 },
 	{ 0, "target", OPT_STR, &o.target, "SM", "the architecture of --check-oracle", 0, 0 },
@@ -49,8 +58,9 @@ static const struct opt opts[] = {
 
 static const struct opt_usage usage = {
 	"d2k-time", "[FILE...]", "d2k-build <records.jsonl | d2k-time >timed.jsonl",
-	"Checks each record's built submission on every workload and seed, times it beside the task's baseline and expert, and\n"
-	"adds the section `time`. Without a GPU (and without --device cpu) records pass through unchanged, exit status 75."
+	"Checks each record's built submission on every workload and seed, times it beside the task's baseline and expert,\n"
+	"and adds the section `time`. Without a GPU (and without --device cpu) records pass through unchanged, exit\n"
+	"status 75."
 };
 
 /* A record at work. */
@@ -114,7 +124,8 @@ static void close_worker(struct work *w, int i, const struct worker_result *r)
 
 static int run_gpu(struct work *w, struct err *e)
 {
-	struct workers pool = { .n = 1, .width = 1, .timeout = o.timeout, .start_mark = 'L', .job = gpu_job, .line = take_line, .ctx = w };
+	struct workers pool = { .n = 1, .width = 1, .timeout = o.timeout, .start_mark = 'L', .job = gpu_job,
+		.line = take_line, .ctx = w };
 	struct worker_result r = { 0 };
 	int rc = workers_run(&pool, &r, e);
 
@@ -129,7 +140,8 @@ static int run_cpu(struct work *w, struct err *e)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int n = w->subject.job.nworkloads, rc;
-	struct workers pool = { .n = n, .width = cores < 1 ? 1 : cores < n ? (int)cores : n, .timeout = o.timeout, .job = cpu_job,
+	struct workers pool = { .n = n, .width = cores < 1 ? 1 : cores < n ? (int)cores : n, .timeout = o.timeout,
+		.job = cpu_job,
 				.line = take_line, .ctx = w };
 	struct worker_result *r = xcalloc((size_t)n, sizeof(*r));
 
@@ -227,7 +239,8 @@ static enum filter_result run(struct work *w, struct buf *out)
 		return child_interrupted ? FILTER_STOP : FILTER_AGAIN;
 	}
 	if (w->outcome.again.len) {
-		warn("%s: no GPU to time on: %s (--device cpu checks correctness without one)", w->r->where, w->outcome.again.data);
+		warn("%s: no GPU to time on: %s (--device cpu checks correctness without one)", w->r->where,
+		     w->outcome.again.data);
 		return FILTER_AGAIN;
 	}
 	return finish(w, out);

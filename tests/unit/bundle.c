@@ -76,13 +76,15 @@ static void accept(void)
 	ok(wide == -1 && v->args[3].size == 8, "a u64 as text");
 	memcpy(&f, v->args[4].value, 4);
 	ok(f == 0.5f && v->args[4].size == 4 && v->args[6].size == 1 && v->args[6].value[0] == 1, "an f32, an i1");
-	ok(v->args[7].kind == ARG_TENSORMAP && v->args[7].map.rank == 2 && v->args[7].map.strides[0] == 64, "a tensor map");
+	ok(v->args[7].kind == ARG_TENSORMAP && v->args[7].map.rank == 2 && v->args[7].map.strides[0] == 64,
+	   "a tensor map");
 	bundle_release(&b);
 }
 
 static void fits(void)
 {
-	struct tensor tensors[] = { { .name = "x", .role = ROLE_IN }, { .name = "y", .role = ROLE_OUT }, { .name = "z", .role = ROLE_OUT } };
+	struct tensor tensors[] = { { .name = "x", .role = ROLE_IN }, { .name = "y", .role = ROLE_OUT },
+				    { .name = "z", .role = ROLE_OUT } };
 	struct task t = { .tensors = tensors, .ntensors = 2 };
 	struct bundle b;
 	struct err e = { "" };
@@ -156,8 +158,10 @@ int main(void)
 	refuse("\"bytes\":1024", "\"bytes\":1e300", "without name, role or size");
 	refuse("\"name\":\"y\"", "\"name\":\"x\"", "two of one name");
 	refuse("\"op\":\"launch\"", "\"op\":\"dance\"", "neither fill nor launch");
-	refuse("\"op\":\"launch\",\"variants\":[{", "\"op\":\"launch\",\"variants\":[],\"x\":[{", "neither fill nor launch");
-	refuse("{\"op\":\"launch\"", "{\"op\":\"fill\",\"buffer\":\"x\",\"offset\":0,\"bytes\":0,\"value\":0}],\"x\":[{\"op\":\"launch\"",
+	refuse("\"op\":\"launch\",\"variants\":[{", "\"op\":\"launch\",\"variants\":[],\"x\":[{",
+	       "neither fill nor launch");
+	refuse("{\"op\":\"launch\"",
+	       "{\"op\":\"fill\",\"buffer\":\"x\",\"offset\":0,\"bytes\":0,\"value\":0}],\"x\":[{\"op\":\"launch\"",
 	       "launches nothing");
 	refuse("\"workload\":\"w\"", "\"workload\":null", "without workload");
 	refuse("{\"version\"", "[{\"version\"", "");

@@ -1,4 +1,5 @@
-/* The oracle language: conversions, random numbers, elementary functions; the tiled product and the comparison on the host. */
+/* The oracle language: conversions, random numbers, elementary functions; the tiled product and the comparison on the
+ * host. */
 #include "../tap/tap.h"
 #include "element.h"
 #include "engine.h"
@@ -69,8 +70,10 @@ static void check_extremes(void)
 	is_int(code_of(DT_F16, ldexp(1, -25)), 0, "half of the least subnormal goes to zero");
 	is_int(code_of(DT_F16, ldexp(1.0001, -25)), 1, "a bit more does not");
 	ok(isnan(element_get(DT_BF16, &(u16){ 0x7fc1 })) && isnan(element_get(DT_F16, &(u16){ 0xfc01 })) &&
-	   isnan(element_get(DT_F8E4M3, &(u8){ 0xff })) && isnan(element_get(DT_F8E5M2, &(u8){ 0x7d })), "NaN stays NaN");
-	ok(isinf(element_get(DT_F16, &(u16){ 0x7c00 })) && isinf(element_get(DT_F8E5M2, &(u8){ 0xfc })), "infinity stays infinity");
+	   isnan(element_get(DT_F8E4M3, &(u8){ 0xff })) && isnan(element_get(DT_F8E5M2, &(u8){ 0x7d })),
+	   "NaN stays NaN");
+	ok(isinf(element_get(DT_F16, &(u16){ 0x7c00 })) && isinf(element_get(DT_F8E5M2, &(u8){ 0xfc })),
+	   "infinity stays infinity");
 	/* no double rounding: through float this would become 1 + 2^-7 */
 	is_int(code_of(DT_BF16, 1 + ldexp(1, -8) + ldexp(1, -40)), 0x3f81, "rounds once, from the double");
 	is_int(code_of(DT_BF16, 1 + ldexp(1, -8)), 0x3f80, "a true half is even");
@@ -113,7 +116,8 @@ static void check_functions(void)
 	double worst_log = 0, worst_exp = 0, worst_sin = 0, worst_probit = 0;
 
 	for (int i = 0; i < 100000; i++) {
-		double x = exp(40 * rand_uniform(1, 1, i) - 20), y = 60 * rand_uniform(1, 2, i) - 30, p = rand_uniform(1, 3, i);
+		double x = exp(40 * rand_uniform(1, 1, i) - 20), y = 60 * rand_uniform(1, 2, i) - 30,
+		       p = rand_uniform(1, 3, i);
 		double z = det_probit(p + 1e-18);
 
 		worst_log = fmax(worst_log, fabs(det_log(x) - log(x)) / fmax(fabs(log(x)), 1e-3));
@@ -157,7 +161,8 @@ static void check_product(struct engine *x)
 		const long long *d = size[s / 4];
 		struct product p = { .batch = d[0], .m = d[1], .n = d[2], .k = d[3], .ta = s & 1, .tb = s >> 1 & 1 }, q;
 		i64 na = d[0] * d[1] * d[3], nb = d[0] * d[3] * d[2], nc = d[0] * d[1] * d[2];
-		double *a = malloc((size_t)na * 8), *b = malloc((size_t)nb * 8), *c = malloc((size_t)nc * 8), *slow = malloc((size_t)nc * 8);
+		double *a = malloc((size_t)na * 8), *b = malloc((size_t)nb * 8), *c = malloc((size_t)nc * 8),
+		       *slow = malloc((size_t)nc * 8);
 
 		for (i64 i = 0; i < na; i++)
 			a[i] = rand_normal(1, 1, i);
@@ -168,7 +173,8 @@ static void check_product(struct engine *x)
 		p.c = c;
 		q = p;
 		q.c = slow;
-		if (engine_run_grid(x, "product", &p, (const unsigned[3]){ 1, 1, 1 }, &e) || engine_run(x, "product_slow", &q, nc, &e))
+		if (engine_run_grid(x, "product", &p, (const unsigned[3]){ 1, 1, 1 }, &e) ||
+		    engine_run(x, "product_slow", &q, nc, &e))
 			worst = INFINITY;
 		for (i64 i = 0; i < nc; i++)
 			worst = fmax(worst, fabs(c[i] - slow[i]));
@@ -177,7 +183,8 @@ static void check_product(struct engine *x)
 		free(c);
 		free(slow);
 	}
-	ok(worst < 1e-12, "the tiled product is the obvious loop's, all transposes, odd sizes (%.2g) %s", worst, e.text);
+	ok(worst < 1e-12, "the tiled product is the obvious loop's, all transposes, odd sizes (%.2g) %s", worst,
+	   e.text);
 }
 
 int main(void)

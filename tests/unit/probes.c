@@ -1,5 +1,5 @@
-/* Every task's gates, on its smoke workloads: the oracle's own answer, rounded, passes; zeros, a constant, a copied input, one
- * NaN, a stale buffer, a row moved by one, and lower precision fail, each output on its own. */
+/* Every task's gates, on its smoke workloads: the oracle's own answer, rounded, passes; zeros, a constant, a copied
+ * input, one NaN, a stale buffer, a row moved by one, and lower precision fail, each output on its own. */
 #include "../tap/tap.h"
 #include "compare.h"
 #include "element.h"
@@ -55,7 +55,8 @@ static void answer(const struct view *v, int i, char *out)
 }
 
 enum probe { ZERO, CONSTANT, COPY, ONE_NAN, STALE, SHIFTED, COARSE, PROBES };
-static const char *const probe_name[] = { "zeros", "a constant", "a copied input", "one NaN", "the answer to other inputs",
+static const char *const probe_name[] = { "zeros", "a constant", "a copied input", "one NaN",
+	"the answer to other inputs",
 	"rows moved by one", "lower precision" };
 
 /* An element in a coarser type: floats as bf16, 16-bit floats with two fraction bits, 8-bit ones without their last two
@@ -143,7 +144,8 @@ static void check_output(struct view *v, int i, const char *where)
 	struct err e = { "" };
 
 	answer(v, i, out);
-	ok(!compare_output(&v->in, i, (uint64_t)(uintptr_t)out, &o, &e) && o.ok, "%s: %s passes when right %s", where, name, e.text);
+	ok(!compare_output(&v->in, i, (uint64_t)(uintptr_t)out, &o, &e) && o.ok, "%s: %s passes when right %s", where,
+	   name, e.text);
 	for (int p = 0; p < PROBES; p++) {
 		struct buf words = BUF_INIT;
 
@@ -172,13 +174,16 @@ static void check_bands(struct view *v, const char *where)
 	uint64_t other = 0;
 	struct view copy = *v;
 
-	is_int(set_bands(v->in.engine, &v->l, &v->in, NULL, NULL, 0, v->set, 1, &words, &e), 0, "%s: untouched guard bands", where);
+	is_int(set_bands(v->in.engine, &v->l, &v->in, NULL, NULL, 0, v->set, 1, &words, &e), 0,
+	       "%s: untouched guard bands", where);
 	*end ^= 1;
-	is_int(set_bands(v->in.engine, &v->l, &v->in, NULL, NULL, 0, v->set, 1, &words, &e), 1, "a byte behind the last tensor");
+	is_int(set_bands(v->in.engine, &v->l, &v->in, NULL, NULL, 0, v->set, 1, &words, &e), 1,
+	       "a byte behind the last tensor");
 	ok(words.len && strstr(words.data, v->in.task->tensors[last].name), "is said: %s", words.data);
 	*end ^= 1;
 	set[v->l.tensor[0].offset - 1] ^= 1;
-	is_int(set_bands(v->in.engine, &v->l, &v->in, NULL, NULL, 0, v->set, 1, &words, &e), 1, "a byte before the first");
+	is_int(set_bands(v->in.engine, &v->l, &v->in, NULL, NULL, 0, v->set, 1, &words, &e), 1,
+	       "a byte before the first");
 	set[v->l.tensor[0].offset - 1] ^= 1;
 	if (engine_alloc(v->in.engine, v->l.size, &other, &e))
 		return;
@@ -188,7 +193,8 @@ static void check_bands(struct view *v, const char *where)
 	make(&copy, 1, &e);
 	is_int(set_inputs(v->in.engine, &v->l, &v->in, v->set, other, &words, &e), 0, "the same inputs");
 	set[v->l.tensor[0].offset + v->l.tensor[0].bytes - 1] ^= 1;
-	is_int(set_inputs(v->in.engine, &v->l, &v->in, v->set, other, &words, &e), 1, "the last byte of the first input");
+	is_int(set_inputs(v->in.engine, &v->l, &v->in, v->set, other, &words, &e), 1,
+	       "the last byte of the first input");
 	set[v->l.tensor[0].offset + v->l.tensor[0].bytes - 1] ^= 1;
 	engine_free(v->in.engine, other);
 	free(copy.tensors);
@@ -208,11 +214,12 @@ static void check_task(const char *name)
 		!workloads_load(&t, &w, &n, &e), "%s: its oracle compiles for the host %s", name, e.text))
 		return;
 	for (int k = 0; k < n; k++) {
-		char *where = xasprintf("%s %s", name, w[k].id);
+		char *where;
 		struct view v;
 
 		if (strcmp(w[k].tier, "smoke"))
 			continue;
+		where = xasprintf("%s %s", name, w[k].id);
 		if (ok(!view_open(&v, x, &t, &w[k], &e), "%s: inputs and references %s", where, e.text)) {
 			for (int i = 0; i < t.ntensors; i++)
 				if (t.tensors[i].role != ROLE_IN)

@@ -152,7 +152,8 @@ static int parse_buffer(struct plan *p, const struct json *j, struct err *e)
 
 	if (!name || !*name || !role || bad || find_buffer(p, name) >= 0)
 		return err_set(e, "a buffer without name, role or size, or two of one name");
-	p->buffers[p->nbuffers++] = (struct plan_buffer){ xstrdup(name), (size_t)bytes, !strcmp(role, "scratch"), -1, false };
+	p->buffers[p->nbuffers++] = (struct plan_buffer){ xstrdup(name), (size_t)bytes, !strcmp(role, "scratch"), -1,
+		false };
 	return 0;
 }
 
@@ -225,8 +226,10 @@ static int parse_map(const struct plan *p, const struct json *j, struct arg *a, 
 static int parse_scalar(const char *type, const struct json *j, struct arg *a, struct err *e)
 {
 	static const struct { const char *name; size_t size; char kind; } types[] = {
-		{ "i1", 1, 'i' }, { "i8", 1, 'i' }, { "i16", 2, 'i' }, { "i32", 4, 'i' }, { "i64", 8, 'i' }, { "u1", 1, 'i' },
-		{ "u8", 1, 'i' }, { "u16", 2, 'i' }, { "u32", 4, 'i' }, { "u64", 8, 'i' }, { "f16", 2, 'h' }, { "fp16", 2, 'h' },
+		{ "i1", 1, 'i' }, { "i8", 1, 'i' }, { "i16", 2, 'i' }, { "i32", 4, 'i' }, { "i64", 8, 'i' }, 
+		{ "u1", 1, 'i' },
+		{ "u8", 1, 'i' }, { "u16", 2, 'i' }, { "u32", 4, 'i' }, { "u64", 8, 'i' }, { "f16", 2, 'h' }, 
+		{ "fp16", 2, 'h' },
 		{ "bf16", 2, 'b' }, { "f32", 4, 'f' }, { "fp32", 4, 'f' }, { "f64", 8, 'd' }, { "fp64", 8, 'd' },
 	};
 	size_t i;
@@ -274,7 +277,8 @@ static int parse_arg(const struct plan *p, const struct json *j, struct arg *a, 
 	return parse_scalar(json_key(first), first, a, e);
 }
 
-static int parse_variant(const struct bundle *b, const struct plan *p, const struct json *j, struct variant *v, struct err *e)
+static int parse_variant(const struct bundle *b, const struct plan *p, const struct json *j, struct variant *v,
+			 struct err *e)
 {
 	const struct json *grid = json_get(j, "grid"), *args = json_get(j, "args");
 	static const uint64_t limit[3] = { 0x7fffffff, 65535, 65535 };
@@ -341,7 +345,8 @@ static int parse_plan(const struct bundle *b, const struct json *j, struct plan 
 	const struct json *buffers = json_get(j, "buffers"), *steps = json_get(j, "steps");
 	const char *workload = json_get_str(j, "workload");
 
-	if (!workload || json_type(buffers) != JSON_ARR || json_len(buffers) > MAX_BUFFERS || json_type(steps) != JSON_ARR ||
+	if (!workload || json_type(buffers) != JSON_ARR || json_len(buffers) > MAX_BUFFERS ||
+	    json_type(steps) != JSON_ARR ||
 	    json_len(steps) > MAX_STEPS)
 		return err_set(e, "a plan without workload, buffers or steps, or with too many");
 	p->workload = xstrdup(workload);
@@ -370,7 +375,8 @@ static int copy_hash(const struct json *j, const char *key, char out[HASH_HEX])
 
 static int parse_head(struct bundle *b, const struct json *j, struct err *e)
 {
-	const char *task = json_get_str(j, "task"), *target = json_get_str(j, "target"), *source = json_get_str(j, "source");
+	const char *task = json_get_str(j, "task"), *target = json_get_str(j, "target"), 
+		   *source = json_get_str(j, "source");
 	char sha[HASH_HEX];
 
 	if (json_get_int(j, "version", 0) != 1)
@@ -480,7 +486,8 @@ int bundle_fits(struct plan *p, const struct task *t, const size_t *bytes, struc
 		if (b->tensor < 0)
 			return err_set(e, "the plan has a buffer '%s' that is no tensor of the task", b->name);
 		if (b->bytes != bytes[b->tensor])
-			return err_set(e, "the plan's '%s' has %zu bytes, the task's %zu", b->name, b->bytes, bytes[b->tensor]);
+			return err_set(e, "the plan's '%s' has %zu bytes, the task's %zu", b->name, b->bytes,
+				       bytes[b->tensor]);
 		b->input = t->tensors[b->tensor].role != ROLE_OUT;
 		found++;
 	}

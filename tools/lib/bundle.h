@@ -1,8 +1,8 @@
 /* A bundle: the compiled kernels of one submission and, per workload, the plan that d2k-build recorded.
  *
- * Its text is hostile: it was made by running the submission. Everything used later is checked here, so that a struct bundle
- * that parsed has no index, offset, size or count out of range. A plan's buffers named like tensors are the task's; the rest
- * is scratch. bundle_fits() checks a plan against a task. */
+ * Its text is hostile: it was made by running the submission. Everything used later is checked here, so that a struct
+ * bundle that parsed has no index, offset, size or count out of range. A plan's buffers named like tensors are the
+ * task's; the rest is scratch. bundle_fits() checks a plan against a task. */
 #ifndef BUNDLE_H
 #define BUNDLE_H
 #include "die.h"
@@ -81,6 +81,7 @@ struct bundle {
 int bundle_parse(struct bundle *b, const char *text, size_t n, struct err *e);
 void bundle_release(struct bundle *b);
 struct plan *bundle_plan(const struct bundle *b, const char *workload);
-/* Whether the plan's buffers are the task's tensors, all of them, with their roles and sizes; sets what it says above. */
+/* Whether the plan's buffers are the task's tensors, all of them, with their roles and sizes; sets what it says
+ * above. */
 int bundle_fits(struct plan *p, const struct task *t, const size_t *bytes, struct err *e);
 #endif

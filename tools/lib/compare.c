@@ -120,7 +120,8 @@ int compare_output(struct instance *in, int i, uint64_t got, struct output *o, s
 	if (o->worst_at < 0)
 		return 0;
 	if (engine_read(in->engine, &o->expected, in->ref[i] + 8 * (uint64_t)o->worst_at, sizeof(double), e) ||
-	    engine_read(in->engine, element, got + (uint64_t)o->worst_at * dtype_size[t->dtype], dtype_size[t->dtype], e))
+	    engine_read(in->engine, element, got + (uint64_t)o->worst_at * dtype_size[t->dtype], dtype_size[t->dtype],
+			e))
 		return -1;
 	o->got = element_get(t->dtype, element);
 	return 0;
@@ -201,8 +202,9 @@ void compare_words(struct buf *out, const struct instance *in, const struct outp
 		if (f->metric == METRIC_EXACT)
 			buf_addf(out, "%s%lld of %lld elements differ", join, o->wrong, o->elements);
 		else if (f->metric == METRIC_ULP)
-			buf_addf(out, "%s%.4f %% within one step of %s (at least %.4f %% needed), largest distance %lld steps (at most"
-				 " %lld)", join, 100 * f->value, dtype_name[o->tensor->dtype], 100 * f->limit, f->steps, f->max_steps);
+			buf_addf(out, "%s%.4f %% within one step of %s (at least %.4f %% needed), largest distance %lld "
+				 "steps (at most %lld)", join, 100 * f->value, dtype_name[o->tensor->dtype],
+				 100 * f->limit, f->steps, f->max_steps);
 		else
 			buf_addf(out, "%s%s %.3g (at most %.3g)", join, metric_name[f->metric], f->value, f->limit);
 		join = ", ";

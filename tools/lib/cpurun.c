@@ -122,7 +122,8 @@ static int sandbox(struct sandbox *s, struct argv *argv, double seconds, struct 
 	char *tools = file_in_root("tools/triton");
 	int rc = -1;
 
-	*s = (struct sandbox){ .cwd = "/tmp", .memory = 16ULL << 30, .processes = 128, .file_size = 1 << 20, .cpu = 4 * seconds };
+	*s = (struct sandbox){ .cwd = "/tmp", .memory = 16ULL << 30, .processes = 128, .file_size = 1 << 20,
+		.cpu = 4 * seconds };
 	sandbox_ro(s, tools, tools);
 	sandbox_env(s, "HOME", "/tmp");
 	sandbox_env(s, "PYTHONDONTWRITEBYTECODE", "1");
@@ -139,13 +140,15 @@ static int sandbox(struct sandbox *s, struct argv *argv, double seconds, struct 
 static void take_answer(struct bench *b, const struct child_result *c)
 {
 	struct err e;
-	struct json *j = c->end == CHILD_EXITED && !c->code ? json_parse(c->result.data ? c->result.data : "", c->result.len, &e) : NULL;
+	struct json *j = c->end == CHILD_EXITED && !c->code ? json_parse(c->result.data ? c->result.data : "",
+									 c->result.len, &e) : NULL;
 	const char *status = json_get_str(j, "status"), *message = json_get_str(j, "message");
 
 	if (c->end == CHILD_TIMEOUT)
 		result_fail(&b->r, TIME_TIMEOUT, "the run had not ended after %.0f s", c->seconds);
 	else if (!status)
-		result_fail(&b->r, TIME_FAULT, "the run ended without an answer (%s %d): %.300s", child_end_name[c->end], c->code,
+		result_fail(&b->r, TIME_FAULT, "the run ended without an answer (%s %d): %.300s",
+			    child_end_name[c->end], c->code,
 			    c->err.len ? c->err.data : "no message");
 	else if (!strcmp(status, "unsupported"))
 		result_fail(&b->r, TIME_UNSUPPORTED, "%s", message ? message : status);

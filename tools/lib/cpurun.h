@@ -1,5 +1,5 @@
-/* One workload on the CPU: the submission runs under Triton's interpreter in a sandbox, on inputs made here, in memory shared
- * with it; outputs are judged here. Python never sees a reference. No times: they would mean nothing. */
+/* One workload on the CPU: the submission runs under Triton's interpreter in a sandbox, on inputs made here, in
+ * memory shared with it; outputs are judged here. Python never sees a reference. No times: they would mean nothing. */
 #ifndef CPURUN_H
 #define CPURUN_H
 #include "gpurun.h"

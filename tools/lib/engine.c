@@ -93,7 +93,8 @@ int engine_cubin(const struct buf *source, const char *arch, struct buf *cubin, 
 		return 0;
 	if (nvrtc_compile(source->data, arch, cubin, log, e))
 		return -1;
-	store_put_as("oracle", key, cubin->data, cubin->len, &ignored);	/* a cache: failing to write it costs time only */
+	/* a cache: failing to write it costs time only */
+	store_put_as("oracle", key, cubin->data, cubin->len, &ignored);
 	return 0;
 }
 
@@ -103,7 +104,8 @@ static char *host_code(const struct buf *source, struct err *e)
 	static const char *const ask[] = { "--version", NULL };
 	char dir[] = "/tmp/d2k-oracle.XXXXXX", key[HASH_HEX], *so = NULL, *path = NULL;
 	struct buf version = BUF_INIT, code = BUF_INIT;
-	const char *compile[] = { "-std=gnu17", "-O3", "-ffp-contract=off", "-fopenmp", "-fPIC", "-shared", "-w", "-x", "c", "-",
+	const char *compile[] = { "-std=gnu17", "-O3", "-ffp-contract=off", "-fopenmp", "-fPIC", "-shared", "-w", "-x",
+		"c", "-",
 				  "-lm", "-o", NULL, NULL };
 
 	if (run_cc(ask, NULL, &version, e))
@@ -120,7 +122,8 @@ static char *host_code(const struct buf *source, struct err *e)
 	}
 	so = xasprintf("%s/oracle.so", dir);
 	compile[12] = so;
-	if (!run_cc(compile, source, NULL, e) && !file_read(so, &code, e) && !store_put_as("oracle", key, code.data, code.len, e))
+	if (!run_cc(compile, source, NULL, e) && !file_read(so, &code, e) &&
+	    !store_put_as("oracle", key, code.data, code.len, e))
 		path = store_path("oracle", key);
 	unlink(so);
 	rmdir(dir);
@@ -243,7 +246,8 @@ static void *find(struct engine *x, const char *name, struct err *e)
 	return entry;
 }
 
-static int launch(struct engine *x, const char *name, const void *args, long long n, const unsigned grid[3], unsigned block,
+static int launch(struct engine *x, const char *name, const void *args, long long n, const unsigned grid[3],
+		  unsigned block,
 		  struct err *e)
 {
 	void *entry = find(x, name, e), *params[2] = { (void *)(uintptr_t)args, &n };

@@ -98,7 +98,8 @@ static int read_info(struct gpu *g, struct err *e)
 		return -1;
 	p += sprintf(p, "GPU");
 	for (int k = 0; k < 16; k++)
-		p += sprintf(p, "%s%02x", k == 0 || k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "", (unsigned char)u.bytes[k]);
+		p += sprintf(p, "%s%02x", k == 0 || k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "",
+			     (unsigned char)u.bytes[k]);
 	driver_version(i->driver, sizeof(i->driver));
 	i->cc = major * 10 + minor;
 	i->l2_bytes = l2;

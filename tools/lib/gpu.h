@@ -1,9 +1,9 @@
 /* One GPU through the CUDA driver: the one door to libcuda.so.1, loaded when first needed.
  *
- * gpu_open() makes no context, so a process may open a device, wait for its lock, and only then gpu_start(). A context does
- * not survive fork: a parent that forks workers never calls any of this. All work goes to one stream, in order; what
- * returns data waits for it. Functions return 0, or -1 with the driver's words in e; gpu_fault() then tells whether the
- * last failure was of the kind a kernel causes. Device memory and modules go away with the process. */
+ * gpu_open() makes no context, so a process may open a device, wait for its lock, and only then gpu_start(). A
+ * context does not survive fork: a parent that forks workers never calls any of this. All work goes to one stream, in
+ * order; what returns data waits for it. Functions return 0, or -1 with the driver's words in e; gpu_fault() then
+ * tells whether the last failure was of the kind a kernel causes. Device memory and modules go away with the process. */
 #ifndef GPU_H
 #define GPU_H
 #include "die.h"

@@ -1,7 +1,7 @@
 /* Checking and timing one record's plans on a GPU: correct first, then timed, then checked again.
  *
- * While a plan under test runs, no reference for its data exists on the device: the oracle is evaluated afterwards, from inputs
- * generated anew into a set of its own (the pristine set), against which the inputs are compared too. */
+ * While a plan under test runs, no reference for its data exists on the device: the oracle is evaluated afterwards,
+ * from inputs generated anew into a set of its own (the pristine set), against which the inputs are compared too. */
 #include "gpurun.h"
 #include "emit.h"
 #include "file.h"
@@ -94,13 +94,6 @@ static void say_failed(const struct site *s, enum time_status status, const char
 
 	say(s, 'S', text);
 	free(text);
-}
-
-static uint64_t random_word(struct site *s)
-{
-	uint64_t hi = (uint64_t)(unsigned)rng_below(&s->rng, 1 << 30), mid = (uint64_t)(unsigned)rng_below(&s->rng, 1 << 30);
-
-	return hi << 34 ^ mid << 10 ^ (uint64_t)(unsigned)rng_below(&s->rng, 1 << 10);
 }
 
 /* ---- the device */
@@ -210,14 +203,16 @@ static void run_failed(struct site *s, int k, const char *why)
 	const char *kernel = r->plan ? replay_step_name(r, r->step) : "?";
 
 	if (k == LEG_CANDIDATE)
-		result_fail(&s->r, TIME_FAULT, "kernel %s (step %d of %d): %s", kernel, r->step + 1, r->plan->nsteps, why);
+		result_fail(&s->r, TIME_FAULT, "kernel %s (step %d of %d): %s", kernel, r->step + 1, r->plan->nsteps,
+			    why);
 	else
 		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s, kernel %s: %s", leg_name[k], kernel, why);
 }
 
 static void tool_failed(struct site *s, const char *why)
 {
-	result_fail(&s->r, TIME_TOOL_ERROR, "%s%s", gpu_out_of_memory(s->gpu) ? "the workload does not fit the device: " : "", why);
+	result_fail(&s->r, TIME_TOOL_ERROR, "%s%s",
+		    gpu_out_of_memory(s->gpu) ? "the workload does not fit the device: " : "", why);
 }
 
 /* ---- sets */
@@ -264,7 +259,8 @@ static int prepare(struct site *s, int i, uint64_t seed, uint64_t poison, bool n
 static int fill_sets(struct site *s, struct err *e)
 {
 	for (; s->filled < s->nsets; s->filled++)
-		if (prepare(s, s->filled, s->job->seeds[s->job->nseeds - 1] + 1 + (uint64_t)s->filled, random_word(s), false, e))
+		if (prepare(s, s->filled, s->job->seeds[s->job->nseeds - 1] + 1 + (uint64_t)s->filled, rng_next(&s->rng),
+			    false, e))
 			return -1;
 	return gpu_sync(s->gpu, e);
 }
@@ -295,7 +291,8 @@ static int judge_outputs(struct site *s, int i, int o, bool keep, struct buf *wo
 
 		if (tensor->role == ROLE_IN)
 			continue;
-		if (compare_output(&s->in, t, s->base[tensor->role == ROLE_OUT ? o : i] + s->l.tensor[t].offset, &out, e))
+		if (compare_output(&s->in, t, s->base[tensor->role == ROLE_OUT ? o : i] + s->l.tensor[t].offset, &out,
+				   e))
 			return -1;
 		if (keep)
 			result_keep(&s->r, &out);
@@ -317,7 +314,8 @@ static int judge(struct site *s, int k, int i, int o, struct buf *words, struct 
 	if (!rc)
 		rc = set_inputs(s->engine, &s->l, &s->in, s->base[i], s->pristine, words, e);
 	if (!rc)
-		rc = set_bands(s->engine, &s->l, &s->in, r->scratch, r->scratch_name, r->nscratch, s->base[o], s->poison[o],
+		rc = set_bands(s->engine, &s->l, &s->in, r->scratch, r->scratch_name, r->nscratch, s->base[o],
+			       s->poison[o],
 			       words, e);
 	if (!rc && i != o)
 		rc = set_bands(s->engine, &s->l, &s->in, NULL, NULL, 0, s->base[i], s->poison[i], words, e);
@@ -356,7 +354,7 @@ static int check_seed(struct site *s, int n)
 	struct err e = { "" };
 	int rc = -1;
 
-	if (prepare(s, 0, s->job->seeds[n], random_word(s), n % 2 == 0, &e) || gpu_sync(s->gpu, &e)) {
+	if (prepare(s, 0, s->job->seeds[n], rng_next(&s->rng), n % 2 == 0, &e) || gpu_sync(s->gpu, &e)) {
 		tool_failed(s, e.text);
 		return -1;
 	}
@@ -375,7 +373,8 @@ static int check_seed(struct site *s, int n)
 	return rc ? -1 : 0;
 }
 
-/* The task's own baseline or expert on the last seed, whose references are there still. It is not timed unless it is right. */
+/* The task's own baseline or expert on the last seed, whose references are there still. It is not timed unless it is
+ * right. */
 static int check_own(struct site *s, int k)
 {
 	struct buf words = BUF_INIT;
@@ -482,8 +481,8 @@ static int plan_rounds(struct site *s, struct leg *legs, int *per_placement, str
 	return 0;
 }
 
-/* The candidate's graph once more, on a set whose outputs and scratch have just been poisoned, and a judgement of what it
- * leaves there. In place: the set's inputs are made anew, and the graph uses each set once. */
+/* The candidate's graph once more, on a set whose outputs and scratch have just been poisoned, and a judgement of
+ * what it leaves there. In place: the set's inputs are made anew, and the graph uses each set once. */
 static int check_timed(struct site *s, const struct leg *leg, struct err *e)
 {
 	uint64_t *tensors = xcalloc((size_t)s->l.ntensors + 1, sizeof(*tensors));
@@ -503,7 +502,8 @@ static int check_timed(struct site *s, const struct leg *leg, struct err *e)
 	set_addresses(&s->l, s->base[i], tensors);
 	if (s->in_place)
 		rc = rc || instance_generate(&s->in, s->seed[i], tensors, e);
-	rc = rc || gpu_graph_run(s->gpu, leg->graph, e) || gpu_sync(s->gpu, e) || make_reference(s, i, e) || gpu_sync(s->gpu, e);
+	rc = rc || gpu_graph_run(s->gpu, leg->graph, e) || gpu_sync(s->gpu, e) || make_reference(s, i, e) ||
+	     gpu_sync(s->gpu, e);
 	if (!rc)
 		rc = judge(s, LEG_CANDIDATE, i, o, &words, e);
 	if (rc > 0) {
@@ -526,7 +526,8 @@ static int placements(struct site *s, struct leg *legs, int rounds, struct err *
 	for (int p = 0; p < PLACEMENTS && !rc && s->r.status == TIME_CORRECT; p++) {
 		s->walk.shift = p;
 		rng_shuffle(&s->rng, s->order, s->nsets);
-		rc = gpu_l2_reset(s->gpu, e) || make_graphs(s, legs, e) || walk_rounds(&s->walk, legs, p * rounds, rounds, &s->rng, e);
+		rc = gpu_l2_reset(s->gpu, e) || make_graphs(s, legs, e) ||
+		     walk_rounds(&s->walk, legs, p * rounds, rounds, &s->rng, e);
 		for (int i = 0; i < rounds; i++)
 			s->r.placement[p * rounds + i] = p;
 		if (!rc && p == checked)
@@ -553,7 +554,8 @@ static void conclude(struct site *s)
 	double candidate = median(r->legs[LEG_CANDIDATE].sample, r->samples);
 
 	if (candidate < r->floor_ns) {
-		result_fail(r, TIME_INVALID, "%g ns is less than the device needs for the task's least traffic and arithmetic (%.0f ns)",
+		result_fail(r, TIME_INVALID,
+			    "%g ns is less than the device needs for the task's least traffic and arithmetic (%.0f ns)",
 			    candidate, r->floor_ns);
 		return;
 	}
@@ -678,7 +680,8 @@ static void note_missing(struct site *s)
 {
 	for (int k = LEG_BASELINE; k < LEGS; k++)
 		if (!s->ready[k] && s->r.status == TIME_CORRECT)
-			buf_addf(&s->r.message, "%s%s not timed: %s", s->r.message.len ? "; " : "", leg_name[k], s->lacks[k].text);
+			buf_addf(&s->r.message, "%s%s not timed: %s", s->r.message.len ? "; " : "", leg_name[k],
+				 s->lacks[k].text);
 }
 
 static void close_workload(struct site *s)
@@ -719,7 +722,8 @@ static int run_workload(struct site *s)
 	} else {
 		s->r.least_bytes = s->in.least_bytes;
 		s->r.least_flops = s->in.least_flops;
-		s->r.floor_ns = peaks_floor_ns(s->info.name, s->in.least_bytes, s->in.least_flops, s->in.task->flop_unit);
+		s->r.floor_ns = peaks_floor_ns(s->info.name, s->in.least_bytes, s->in.least_flops,
+					       s->in.task->flop_unit);
 		if (!find_plans(s, plan) && !allocate(s, plan) && !open_legs(s, plan) && !check(s))
 			time_legs(s);
 	}

@@ -32,7 +32,8 @@ static int add_file(struct buf *out, const char *path, const char *shown, struct
 		const char *nl = strchr(p, '\n'), *q = p + strspn(p, " \t");
 
 		end = nl ? nl + 1 : p + strlen(p);
-		if (*q == '#' && (!strncmp(q, "#include \"oracle.h\"", 19) || !strncmp(q, "#include \"kernels.h\"", 20)))
+		if (*q == '#' && (!strncmp(q, "#include \"oracle.h\"", 19) ||
+				  !strncmp(q, "#include \"kernels.h\"", 20)))
 			buf_addch(out, '\n');
 		else
 			buf_add(out, p, (size_t)(end - p));
@@ -128,7 +129,8 @@ static int operand(const struct instance *in, const char *name, long long count,
 		if (eval_count(in->task->temps[i].count, in->workload, name, &have, e))
 			return -1;
 		*p = in->temp[i];
-		return have >= count ? 0 : err_set(e, "product: '%s' holds %lld doubles, %lld needed", name, have, count);
+		return have >= count ? 0 : err_set(e, "product: '%s' holds %lld doubles, %lld needed", name, have,
+						   count);
 	}
 	for (i = 0; i < in->task->ntensors; i++)
 		if (!strncmp(name, "ref_", 4) && !strcmp(name + 4, in->task->tensors[i].name) && in->ref[i]) {

@@ -1,8 +1,8 @@
 /* A task's oracle: the source made from task.json and oracle.c, and one workload of it ready to run on an engine:
  * inputs from a seed, references from inputs, comparison of outputs with the references.
  *
- * Tensor addresses are passed per call as an array with one entry per tensor of the task (those a stage does not use may
- * be 0), so the same instance serves many sets of buffers. */
+ * Tensor addresses are passed per call as an array with one entry per tensor of the task (those a stage does not use
+ * may be 0), so the same instance serves many sets of buffers. */
 #ifndef LIB_ORACLE_H
 #define LIB_ORACLE_H
 #include "engine.h"

@@ -65,8 +65,11 @@ static void describe(struct buf *out, const char *name, enum dtype t, const void
 		zeros += x == 0;
 	}
 	hash_hex(data, (size_t)n * dtype_size[t], hash);
-	buf_addf(out, "  %-16s %-14s %10lld elements  min %-12.6g max %-12.6g rms %-12.6g zero %lld  not finite %lld  %.12s\n", name,
-		 dtype_name[t], n, least, greatest, sqrt(sum / (n - odd > 0 ? (double)(n - odd) : 1)), zeros, odd, hash);
+	buf_addf(out,
+		 "  %-16s %-14s %10lld elements  min %-12.6g max %-12.6g rms %-12.6g zero %lld  not finite %lld"
+		 "  %.12s\n", name,
+		 dtype_name[t], n, least, greatest, sqrt(sum / (n - odd > 0 ? (double)(n - odd) : 1)), zeros, odd,
+			hash);
 }
 
 static int check_workload(const struct task *t, const struct workload *w, uint64_t seed, struct buf *out, struct err *e)
@@ -81,7 +84,8 @@ static int check_workload(const struct task *t, const struct workload *w, uint64
 		char *ref = xasprintf("ref_%s", t->tensors[i].name);
 
 		if (t->tensors[i].role != ROLE_OUT)
-			describe(out, t->tensors[i].name, t->tensors[i].dtype, (const void *)(uintptr_t)v.tensors[i], v.in.elements[i]);
+			describe(out, t->tensors[i].name, t->tensors[i].dtype, (const void *)(uintptr_t)v.tensors[i],
+				 v.in.elements[i]);
 		if (t->tensors[i].role != ROLE_IN)
 			describe(out, ref, DT_F64, (const void *)(uintptr_t)v.in.ref[i], v.in.elements[i]);
 		free(ref);
@@ -90,7 +94,8 @@ static int check_workload(const struct task *t, const struct workload *w, uint64
 	return rc;
 }
 
-int oraclefile_check(const struct task *t, const char *tier, const char *arch, uint64_t seed, struct buf *out, struct err *e)
+int oraclefile_check(const struct task *t, const char *tier, const char *arch, uint64_t seed, struct buf *out,
+		     struct err *e)
 {
 	struct buf source = BUF_INIT, cubin = BUF_INIT, log = BUF_INIT;
 	struct workload *w = NULL;

@@ -34,7 +34,8 @@ static int settle(struct engine *x, uint64_t p, struct err *e)
 	return engine_read(x, &byte, p, 1, e);	/* waits for what is under way */
 }
 
-static int side_run(struct side *s, struct engine *x, const struct task *t, const struct workload *w, uint64_t seed, struct err *e)
+static int side_run(struct side *s, struct engine *x, const struct task *t, const struct workload *w, uint64_t seed,
+		    struct err *e)
 {
 	double start;
 
@@ -123,16 +124,19 @@ static int same_references(const struct side *host, const struct side *gpu, stru
 	return rc;
 }
 
-static int check_workload(struct engine *host, struct engine *gpu, const struct task *t, const struct workload *w, bool alone,
+static int check_workload(struct engine *host, struct engine *gpu, const struct task *t, const struct workload *w,
+			  bool alone,
 			  uint64_t seed, struct buf *out, struct err *e)
 {
 	struct side a = { 0 }, b = { 0 };
 	int rc = side_run(&b, gpu, t, w, seed, e);
 
 	if (!rc)
-		buf_addf(out, "%s: on the GPU inputs take %.2f ms, references %.2f ms\n", w->id, 1e3 * b.generate, 1e3 * b.reference);
+		buf_addf(out, "%s: on the GPU inputs take %.2f ms, references %.2f ms\n", w->id, 1e3 * b.generate,
+			 1e3 * b.reference);
 	if (!rc && !alone)
-		rc = side_run(&a, host, t, w, seed, e) || same_inputs(&a, &b, e) || same_references(&a, &b, out, e) ? -1 : 0;
+		rc = side_run(&a, host, t, w, seed, e) || same_inputs(&a, &b, e) || same_references(&a, &b, out, e)
+			? -1 : 0;
 	if (!rc && !alone)
 		buf_addf(out, "  inputs of both sides are the same bytes\n");
 	side_close(&a);
@@ -141,20 +145,25 @@ static int check_workload(struct engine *host, struct engine *gpu, const struct 
 }
 
 /* One product of odd sizes on the engine, read back into c. */
-static int run_product(struct engine *x, const char *kernel, struct product p, const double *a, const double *b, double *c,
+static int run_product(struct engine *x, const char *kernel, struct product p, const double *a, const double *b,
+		       double *c,
 		       struct err *e)
 {
-	size_t na = (size_t)(p.batch * p.m * p.k), nb = (size_t)(p.batch * p.k * p.n), nc = (size_t)(p.batch * p.m * p.n);
+	size_t na = (size_t)(p.batch * p.m * p.k), nb = (size_t)(p.batch * p.k * p.n),
+		nc = (size_t)(p.batch * p.m * p.n);
 	unsigned grid[3] = { (unsigned)((p.n + 127) / 128), (unsigned)((p.m + 127) / 128), (unsigned)p.batch };
 	uint64_t pa = 0, pb = 0, pc = 0;
-	int rc = engine_alloc(x, na * 8, &pa, e) || engine_alloc(x, nb * 8, &pb, e) || engine_alloc(x, nc * 8, &pc, e) ||
+	int rc = engine_alloc(x, na * 8, &pa, e) || engine_alloc(x, nb * 8, &pb, e) ||
+		 engine_alloc(x, nc * 8, &pc, e) ||
 		 engine_write(x, pa, a, na * 8, e) || engine_write(x, pb, b, nb * 8, e);
 
 	p.a = (const double *)(uintptr_t)pa;
 	p.b = (const double *)(uintptr_t)pb;
 	p.c = (double *)(uintptr_t)pc;
 	if (!rc)
-		rc = !strcmp(kernel, "product") ? engine_run_grid(x, kernel, &p, grid, e) : engine_run(x, kernel, &p, (long long)nc, e);
+		rc = !strcmp(kernel, "product") ? engine_run_grid(x, kernel, &p, grid, e) : engine_run(x, kernel, &p,
+												       (long long)nc,
+													e);
 	if (!rc)
 		rc = engine_read(x, c, pc, nc * 8, e);
 	engine_free(x, pa);
@@ -165,26 +174,31 @@ static int run_product(struct engine *x, const char *kernel, struct product p, c
 
 static int check_product(struct engine *host, struct engine *gpu, struct buf *out, struct err *e)
 {
-	static const long long size[][4] = { { 1, 128, 128, 128 }, { 3, 200, 136, 77 }, { 2, 1, 300, 5 }, { 1, 129, 7, 1 } };
+	static const long long size[][4] = { { 1, 128, 128, 128 }, { 3, 200, 136, 77 }, { 2, 1, 300, 5 }, { 1, 129, 7,
+		1 } };
 	int rc = 0;
 
 	for (int s = 0; s < 16 && !rc; s++) {
 		const long long *d = size[s / 4];
 		struct product p = { .batch = d[0], .m = d[1], .n = d[2], .k = d[3], .ta = s & 1, .tb = s >> 1 & 1 };
-		size_t na = (size_t)(d[0] * d[1] * d[3]), nb = (size_t)(d[0] * d[3] * d[2]), nc = (size_t)(d[0] * d[1] * d[2]);
-		double *a = xcalloc(na, 8), *b = xcalloc(nb, 8), *slow = xcalloc(nc, 8), *fast = xcalloc(nc, 8), *fast_gpu = xcalloc(nc, 8);
+		size_t na = (size_t)(d[0] * d[1] * d[3]), nb = (size_t)(d[0] * d[3] * d[2]),
+			nc = (size_t)(d[0] * d[1] * d[2]);
+		double *a = xcalloc(na, 8), *b = xcalloc(nb, 8), *slow = xcalloc(nc, 8), *fast = xcalloc(nc, 8),
+			*fast_gpu = xcalloc(nc, 8);
 
 		for (size_t i = 0; i < na; i++)
 			a[i] = rand_normal(1, 1, (i64)i);
 		for (size_t i = 0; i < nb; i++)
 			b[i] = rand_normal(1, 2, (i64)i);
-		rc = run_product(host, "product_slow", p, a, b, slow, e) || run_product(host, "product", p, a, b, fast, e) ||
+		rc = run_product(host, "product_slow", p, a, b, slow, e) || run_product(host, "product", p, a, b, fast,
+											e) ||
 		     run_product(gpu, "product", p, a, b, fast_gpu, e);
 		if (!rc) {
-			double h = distance_of(slow, fast, (long long)nc), g = distance_of(slow, fast_gpu, (long long)nc);
+			double h = distance_of(slow, fast, (long long)nc);
+			double g = distance_of(slow, fast_gpu, (long long)nc);
 
-			buf_addf(out, "product %lld x (%lld x %lld x %lld)%s%s: against the obvious loop host %.2g, GPU %.2g\n", d[0], d[1],
-				 d[2], d[3], p.ta ? " ta" : "", p.tb ? " tb" : "", h, g);
+			buf_addf(out, "product %lld x (%lld x %lld x %lld)%s%s: off the obvious loop by %.2g on the host, "
+				 "%.2g on the GPU\n", d[0], d[1], d[2], d[3], p.ta ? " ta" : "", p.tb ? " tb" : "", h, g);
 			if (!(h < 1e-13 && g < 1e-13))
 				rc = err_set(e, "the tiled product is wrong");
 		}

@@ -1,5 +1,6 @@
-/* A task's oracle on a GPU, held against the host's: the inputs must be the same bytes, references and the matrix product
- * the same up to rounding. For workloads of the tier bench, too large for the host, it tells the time each takes instead. */
+/* A task's oracle on a GPU, held against the host's: the inputs must be the same bytes, references and the matrix
+ * product the same up to rounding. For workloads of the tier bench, too large for the host, it tells the time each
+ * takes instead. */
 #ifndef ORACLEGPU_H
 #define ORACLEGPU_H
 #include "buf.h"

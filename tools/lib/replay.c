@@ -72,7 +72,8 @@ static int check_params(const struct replay *r, const struct variant *v, struct 
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	if (n != v->nargs + 2)
-		return err_set(e, "kernel %s takes %d parameters, the plan gives %d and two for scratch", name, n, v->nargs);
+		return err_set(e, "kernel %s takes %d parameters, the plan gives %d and two for scratch", name, n,
+			       v->nargs);
 	for (int i = 0; i < n; i++)
 		if (size[i] != (i < v->nargs ? v->args[i].size : 8))
 			return err_set(e, "kernel %s: parameter %d has %zu bytes, the plan gives %zu", name, i, size[i],
@@ -100,7 +101,8 @@ static int open_step(struct replay *r, int s, struct err *e)
 		if (load_kernel(r, variant->kernel, e) || check_params(r, variant, e))
 			return -1;
 		if ((double)r->bundle->kernels[variant->kernel].global_scratch * blocks > 8e9)
-			return err_set(e, "kernel %s needs too much global scratch", r->bundle->kernels[variant->kernel].name);
+			return err_set(e, "kernel %s needs too much global scratch",
+				       r->bundle->kernels[variant->kernel].name);
 		if (spare_bytes(r, variant) > need)
 			need = spare_bytes(r, variant);
 	}

@@ -1,5 +1,5 @@
-/* A bundle's plan for one workload, loaded on a GPU and ready to launch. No host code of the submission is involved: a call
- * is the plan's steps in order, with buffers looked up in a set. */
+/* A bundle's plan for one workload, loaded on a GPU and ready to launch. No host code of the submission is involved:
+ * a call is the plan's steps in order, with buffers looked up in a set. */
 #ifndef REPLAY_H
 #define REPLAY_H
 #include "bundle.h"

@@ -14,7 +14,8 @@ const char *const time_status_name[TIME_STATUSES] = {
 
 void result_init(struct result *r, const char *id)
 {
-	*r = (struct result){ .id = id, .status = TIME_CORRECT, .least_bytes = NAN, .least_flops = NAN, .floor_ns = NAN };
+	*r = (struct result){ .id = id, .status = TIME_CORRECT, .least_bytes = NAN, .least_flops = NAN,
+		.floor_ns = NAN };
 	for (int k = 0; k < LEGS; k++)
 		r->ns[k] = NAN;
 }
@@ -51,7 +52,8 @@ static double badness(const struct output *o)
 
 	for (int k = 0; k < o->n; k++) {
 		const struct figure *f = &o->figure[k];
-		double x = f->metric == METRIC_ULP ? (1 - f->value) / (1 - f->limit + 1e-12) : f->value / (f->limit + 1e-300);
+		double x = f->metric == METRIC_ULP ? (1 - f->value) / (1 - f->limit + 1e-12)
+			: f->value / (f->limit + 1e-300);
 
 		if (!f->ok && !(x > 1))
 			x = 2;

@@ -59,7 +59,8 @@ enum { BAND_WORDS = SET_GUARD / 8 + 2 };
 /* One band, whose result goes to row number `row` of out. */
 static int check_band(struct engine *x, uint64_t base, uint64_t seed, size_t from, uint64_t out, int row, struct err *e)
 {
-	struct band b = { .p = (const u64 *)(uintptr_t)base, .seed = seed, .from = (i64)from, .to = (i64)(from + SET_GUARD),
+	struct band b = { .p = (const u64 *)(uintptr_t)base, .seed = seed, .from = (i64)from,
+		.to = (i64)(from + SET_GUARD),
 			  .out = (u64 *)(uintptr_t)(out + (uint64_t)row * BAND_WORDS * 8) };
 
 	return engine_run(x, "check_band", &b, (b.to + 7) / 8 - b.from / 8, e);
@@ -74,14 +75,16 @@ static int damaged(const uint64_t *row)
 	return -1;
 }
 
-int set_bands(struct engine *x, const struct layout *l, const struct instance *in, const struct slot *scratch, char *const *names,
+int set_bands(struct engine *x, const struct layout *l, const struct instance *in, const struct slot *scratch,
+	      char *const *names,
 	      int n, uint64_t base, uint64_t seed, struct buf *words, struct err *e)
 {
 	int rows = 1 + l->ntensors + n, rc = -1;
 	size_t bytes = (size_t)rows * BAND_WORDS * 8;
 	uint64_t out, *got = xcalloc(1, bytes);
 
-	if (engine_alloc(x, bytes, &out, e) || engine_write(x, out, got, bytes, e) || check_band(x, base, seed, 0, out, 0, e))
+	if (engine_alloc(x, bytes, &out, e) || engine_write(x, out, got, bytes, e) || check_band(x, base, seed, 0, out,
+												 0, e))
 		goto done;
 	for (int i = 0; i < l->ntensors; i++)
 		if (check_band(x, base, seed, l->tensor[i].offset + l->tensor[i].bytes, out, 1 + i, e))
@@ -94,13 +97,15 @@ int set_bands(struct engine *x, const struct layout *l, const struct instance *i
 	rc = 0;
 	for (int r = 0; r < rows && !rc; r++) {
 		int at = damaged(got + (size_t)r * BAND_WORDS);
-		const char *name = r == 0 ? "" : r <= l->ntensors ? in->task->tensors[r - 1].name : names[r - 1 - l->ntensors];
+		const char *name = r == 0 ? "" : r <= l->ntensors ? in->task->tensors[r - 1].name
+			: names[r - 1 - l->ntensors];
 
 		if (at < 0)
 			continue;
 		rc = 1;
 		if (r == 0)
-			buf_addf(words, "wrote in front of %s", l->ntensors ? in->task->tensors[0].name : "the first buffer");
+			buf_addf(words, "wrote in front of %s", l->ntensors ? in->task->tensors[0].name
+				 : "the first buffer");
 		else
 			buf_addf(words, "wrote past the end of %s (about %d bytes behind it)", name, at * 8);
 	}
@@ -113,7 +118,8 @@ done:
 enum { GPU_STRIPS = 1 << 16, HOST_STRIPS = 64 };
 
 /* Words that differ between two pieces of memory, and the first that does. */
-static int differing(struct engine *x, uint64_t a, uint64_t b, long long n, long long *count, long long *first, struct err *e)
+static int differing(struct engine *x, uint64_t a, uint64_t b, long long n, long long *count, long long *first,
+		     struct err *e)
 {
 	long long strips = engine_on_gpu(x) ? GPU_STRIPS : HOST_STRIPS;
 	struct differ d = { .a = (const u64 *)(uintptr_t)a, .b = (const u64 *)(uintptr_t)b, .n = n };

@@ -23,7 +23,8 @@ static struct span embedded(const struct record *r, const char *hash)
 		if (scan_object(raw.p, raw.n, &bundles, &ignored))
 			return none;
 		for (int k = 0; k < bundles.n; k++)
-			if (bundles.member[k].key.n == strlen(hash) && !memcmp(bundles.member[k].key.p, hash, strlen(hash)))
+			if (bundles.member[k].key.n == strlen(hash) && !memcmp(bundles.member[k].key.p, hash,
+									       strlen(hash)))
 				return bundles.member[k].value;
 	}
 	return none;
@@ -145,7 +146,8 @@ static void draw_seeds(struct job *j, int n)
 	j->seeds[j->nseeds - 1] &= ~0ULL >> 8;	/* room for the seeds that timing derives from it */
 }
 
-enum time_status subject_open(struct subject *s, const struct record *r, const struct json *build, const struct demand *d,
+enum time_status subject_open(struct subject *s, const struct record *r, const struct json *build,
+			      const struct demand *d,
 			      struct err *e)
 {
 	char name[256];

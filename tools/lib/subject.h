@@ -1,5 +1,5 @@
-/* What d2k-time works on: a record's submission, its task, the workloads to run, and the bundles, all checked against each
- * other. Bundles come from the record (d2k-build --embed) or the store. */
+/* What d2k-time works on: a record's submission, its task, the workloads to run, and the bundles, all checked against
+ * each other. Bundles come from the record (d2k-build --embed) or the store. */
 #ifndef SUBJECT_H
 #define SUBJECT_H
 #include "gpurun.h"
@@ -29,7 +29,8 @@ struct subject {
 };
 
 /* Correct, or why the record cannot be run: stale, tool_error. Releasable in any case. */
-enum time_status subject_open(struct subject *s, const struct record *r, const struct json *build, const struct demand *d,
+enum time_status subject_open(struct subject *s, const struct record *r, const struct json *build,
+			      const struct demand *d,
 			      struct err *e);
 void subject_release(struct subject *s);
 #endif

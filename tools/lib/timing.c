@@ -11,7 +11,7 @@ enum { MAX_NODES = 4096 };
 #define BLOCK_NS 1e6	/* aim for a block */
 
 /* splitmix64: order of turns and sets only, nothing that a result depends on */
-static uint64_t rng_next(struct rng *r)
+uint64_t rng_next(struct rng *r)
 {
 	uint64_t z = r->state += 0x9e3779b97f4a7c15ULL;
 
@@ -62,7 +62,8 @@ void *walk_graph(const struct walk *w, struct replay *r, int calls, struct err *
 /* A block between two events; its time can be read after a sync. */
 static int block(const struct walk *w, void *graph, void *from, void *to, struct err *e)
 {
-	return gpu_event_record(w->gpu, from, e) || gpu_graph_run(w->gpu, graph, e) || gpu_event_record(w->gpu, to, e) ? -1 : 0;
+	return gpu_event_record(w->gpu, from, e) || gpu_graph_run(w->gpu, graph, e) || gpu_event_record(w->gpu, to, e)
+		? -1 : 0;
 }
 
 /* ns of one block that runs now. */

@@ -1,10 +1,10 @@
 /* Timing of plans by CUDA graphs that walk over rotating buffer sets.
  *
- * A block is one launch of a graph of `calls` calls; its time is taken by two events around it, so host launch cost is
- * outside and the gaps between graph nodes are inside. Call c of a graph reads set order[c mod sets] and writes the set
- * that lies c div sets further, so an output buffer never still holds the answer a call is about to write. Legs use
- * the same sets and take turns in a random order within each round. A placement is a new instantiation of all graphs over a
- * new order of the sets; where things lie is a bias that repeats within one. */
+ * A block is one launch of a graph of `calls` calls; its time is taken by two events around it, so host launch cost
+ * is outside and the gaps between graph nodes are inside. Call c of a graph reads set order[c mod sets] and writes
+ * the set that lies c div sets further, so an output buffer never still holds the answer a call is about to write.
+ * Legs use the same sets and take turns in a random order within each round. A placement is a new instantiation of
+ * all graphs over a new order of the sets; where things lie is a bias that repeats within one. */
 #ifndef TIMING_H
 #define TIMING_H
 #include "replay.h"
@@ -32,6 +32,7 @@ struct leg {
 struct rng {
 	uint64_t state;
 };
+uint64_t rng_next(struct rng *r);
 /* In [0, n). */
 int rng_below(struct rng *r, int n);
 void rng_shuffle(struct rng *r, int *v, int n);
@@ -49,7 +50,8 @@ int walk_warm(const struct walk *w, void *graph, int calls, double seconds, stru
  * {"step":..,"chosen":..,"ns":[..]} per such step to out; a variant that cannot be launched has null. */
 int walk_choose(const struct walk *w, struct replay *r, struct buf *out, struct err *e);
 
-/* Calls per graph for the leg: enough for about a millisecond, whole passes over the sets. one_pass: in-place tensors. */
+/* Calls per graph for the leg: enough for about a millisecond, whole passes over the sets. one_pass: in-place
+ * tensors. */
 int walk_calls(const struct walk *w, const struct replay *r, double ns, bool one_pass);
 /* Runs `rounds` rounds of all legs and stores sample[first...]. */
 int walk_rounds(const struct walk *w, struct leg legs[LEGS], int first, int rounds, struct rng *rng, struct err *e);

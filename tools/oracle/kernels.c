@@ -175,7 +175,8 @@ EACH(product_slow, struct product)
 	double sum = 0;
 
 	for (i64 k = 0; k < t->k; k++)
-		sum += (t->ta ? a[k * t->m + row] : a[row * t->k + k]) * (t->tb ? b[col * t->k + k] : b[k * t->n + col]);
+		sum += (t->ta ? a[k * t->m + row] : a[row * t->k + k]) * (t->tb ? b[col * t->k + k]
+									  : b[k * t->n + col]);
 	t->c[i] = sum;
 }
 

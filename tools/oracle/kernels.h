@@ -1,5 +1,5 @@
-/* Argument structs of the kernels in kernels.c, for those who launch them. Every field is eight bytes wide; pointers are
- * addresses where the kernel runs. Needs oracle.h before it. */
+/* Argument structs of the kernels in kernels.c, for those who launch them. Every field is eight bytes wide; pointers
+ * are addresses where the kernel runs. Needs oracle.h before it. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -55,7 +55,8 @@ struct fold {
 	struct partial *out;
 };
 
-/* product: c[b] = op(a[b]) op(b[b]), row-major; op(a) is m x k, op(b) is k x n; ta: a is stored k x m, tb: b is n x k */
+/* product: c[b] = op(a[b]) op(b[b]), row-major; op(a) is m x k, op(b) is k x n; ta: a is stored k x m, tb: b is
+ * stored n x k */
 struct product {
 	double *c;
 	const double *a, *b;

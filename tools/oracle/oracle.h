@@ -1,15 +1,16 @@
 /* The language oracles are written in: one C source, compiled for the host by cc (OpenMP) and for the GPU by NVRTC.
  *
- * Both compilers get the same text: this header, then `struct task` made from task.json, then tasks/NAME/oracle.c, then
- * kernels.c. struct task holds, in this order and all eight bytes wide: u64 seed; the workload's dims as i64; its params
- * as double; a typed pointer per in and inout tensor; `double *ref_NAME` per out and inout tensor; `double *NAME` per temp.
+ * Both compilers get the same text: this header, then `struct task` made from task.json, then tasks/NAME/oracle.c,
+ * then kernels.c. struct task holds, in this order and all eight bytes wide: u64 seed; the workload's dims as i64;
+ * its params as double; a typed pointer per in and inout tensor; `double *ref_NAME` per out and inout tensor; `double
+ * *NAME` per temp.
  *
  *     STAGE(scale_rows) { i64 r = i / t->N; t->ref_y[i] = bf16_get(t->x[i]) * t->h[r]; }
  *
  * A stage computes what index i owns; t and i are in scope. Indices run in parallel, stages one after the other, as
  * "generate" and "oracle" of task.json list them. Everything that makes inputs is bit-identical on both sides: only
- * IEEE + - * / and sqrt, never contracted to fma. Oracle stages may also use libm (exp, fmax, ...): there the two sides
- * may differ in the last bits.
+ * IEEE + - * / and sqrt, never contracted to fma. Oracle stages may also use libm (exp, fmax, ...): there the two
+ * sides may differ in the last bits.
  *
  * Element types are structs, so that a bf16 is not added as an integer by accident; read with X_get, write with X_put
  * (round to nearest even; fp8 saturates to its largest finite value, bf16 and f16 overflow to infinity). float32 and
