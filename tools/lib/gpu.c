@@ -111,6 +111,8 @@ struct gpu *gpu_open(int ordinal, struct gpu_info *info, struct err *e)
 {
 	struct gpu *g = xcalloc(1, sizeof(*g));
 
+	/* kernels are loaded with their module, not by their first launch, which may be while a graph is recorded */
+	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 	if (load(e) || CALL(g, e, cuInit, 0) || CALL(g, e, cuDeviceGet, &g->device, ordinal) || read_info(g, e)) {
 		free(g);
 		return NULL;

@@ -570,11 +570,12 @@ static int time_legs(struct site *s)
 	struct err e = { "" };
 	int rounds, rc = 0;
 
-	/* what a kernel may have kept in its module or in scratch ends here; set 0 gets data of its own again */
+	/* what a kernel may have kept in its module or in scratch ends here; a first launch happens outside of graphs,
+	 * and then the sets get new poison, and set 0 data of its own again */
 	s->filled = 0;
 	for (int k = 0; k < LEGS && !rc; k++)
 		if (s->ready[k])
-			rc = replay_reload(&s->replay[k], &e);
+			rc = replay_reload(&s->replay[k], &e) || replay_call(&s->replay[k], s->base[0], s->base[0], &e);
 	rc = rc || instance_forget(&s->in, &e) || fill_sets(s, &e) || plan_rounds(s, legs, &rounds, &e);
 	if (!rc) {
 		s->r.samples = rounds * PLACEMENTS;
