@@ -7,9 +7,9 @@ median time of one call, null where it could not be had, and `why` says why. `er
 the first output (codes decoded) against plain PyTorch in fp32; null where nothing was compared.
 
 Inside the timed window: all GPU work of one call, replayed as a CUDA graph that walks over several sets of inputs,
-more than four times the L2 together. Outside: making inputs, compiling, warming up, the host. Paged attention starts from the
-fp8 pages, so gathering and restoring them is inside, except where a name ends in "-pregathered". The lengths are known
-to the host here, which a submission cannot know; this favours the library.
+more than four times the L2 together. Outside: making inputs, compiling, warming up, the host. Paged attention starts
+from the fp8 pages, so gathering and restoring them is inside, except where a name ends in "-pregathered". The lengths
+are known to the host here, which a submission cannot know; this favours the library.
 """
 import argparse
 import gc
