@@ -38,7 +38,7 @@ case $(<"$TEST_EVALUATIONS.last") in
 *BROKEN*) echo 'evaluator: no disk' >&2; exit 1 ;;
 *SLOW*) sleep 30; add=. ;;
 *WRONG*) add='.build = {status: "ok"} | .time = {status: "wrong", reason: "1 of 1 workloads wrong", comparable: true,
-	workloads: [{id: "w1", status: "wrong", message: "y is half of what it should be", outputs: [{name: "y",
+	workloads: [{id: "w1", status: "wrong", message: "output y: rfe 0.5 (at most 0.0001); at [3] expected 2, got 1", outputs: [{name: "y",
 	metrics: [{metric: "rfe", value: 0.5, limit: 0.0001, ok: false}], wrong: 7, nonfinite: 0,
 	worst: {index: [3], expected: 2, got: 1}}]}]}' ;;
 *) add='.build = {status: "ok", kernels: [{name: "k", registers: 40, spills_bytes: 0, stack_bytes: null, shared_bytes: 1024,

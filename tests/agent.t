@@ -14,8 +14,8 @@ replies work <<'END'
 {"content":"I look first.","calls":[{"name":"list","arguments":{}},{"name":"read","arguments":{"path":"task.md"}}],"usage":{"fresh_in":10,"cache_read":0,"cache_write":0,"out":5,"reasoning":1}}
 {"expect":"Copy x to y.","calls":[{"name":"write","arguments":{"path":"submission.py","content":{"$file":"kernel.py","replace":[["WRONG","SYNTAX"]]}}},{"name":"check"}],"usage":{"fresh_in":1,"cache_read":15,"cache_write":0,"out":5,"reasoning":2}}
 {"expect":"build: syntax_error\nline 3: what is this?","calls":[{"name":"write","arguments":{"path":"submission.py","content":{"$file":"kernel.py"}}},{"name":"check","arguments":{}}],"usage":{"fresh_in":1,"cache_read":15,"cache_write":0,"out":5,"reasoning":null}}
-{"expect":"workload w1: wrong\n  y is half of what it should be\n  output y: rfe 0.5 (limit 0.0001) FAILED; 7 elements wrong\n    worst at [3]: expected 2, got 1","calls":[{"name":"edit","arguments":{"path":"submission.py","old":"# WRONG","new":"# right"}},{"name":"profile","arguments":""}],"usage":{"fresh_in":1,"cache_read":15,"cache_write":0,"out":5,"reasoning":2}}
-{"expect":"time 1.60 us, baseline 2.00 us, speedup 1.250x, 50 % of the roofline","calls":[{"name":"submit","arguments":{}},{"name":"list","arguments":{}}],"usage":{"fresh_in":1,"cache_read":15,"cache_write":0,"out":5,"reasoning":2}}
+{"expect":"result: wrong\n\nworkload w1: wrong\n  output y: rfe 0.5 (at most 0.0001); at [3] expected 2, got 1\n","calls":[{"name":"edit","arguments":{"path":"submission.py","old":"# WRONG","new":"# right"}},{"name":"profile","arguments":""}],"usage":{"fresh_in":1,"cache_read":15,"cache_write":0,"out":5,"reasoning":2}}
+{"expect":"output y: rfe 1e-05 (at most 0.0001)\n  time 1.60 us, baseline 2.00 us, speedup 1.250x, 50 % of the roofline","calls":[{"name":"submit","arguments":{}},{"name":"list","arguments":{}}],"usage":{"fresh_in":1,"cache_read":15,"cache_write":0,"out":5,"reasoning":2}}
 END
 play work
 exits 0 'a piece of work'

@@ -80,45 +80,36 @@ static void add_metric(struct buf *out, const struct json *m)
 {
 	const char *name = or_unknown(json_get_str(m, "metric"));
 	double value = json_get_num(m, "value", NAN), limit = json_get_num(m, "limit", NAN);
+	long long steps = json_get_int(m, "steps", -1);
 
-	buf_addf(out, " %s", name);
-	if (isfinite(value))
-		buf_addf(out, " %.4g", value);
-	if (isfinite(limit))
-		buf_addf(out, " (limit %.4g)", limit);
-	if (!json_bool(json_get(m, "ok"), true))
-		buf_addstr(out, " FAILED");
-	buf_addch(out, ';');
+	if (!strcmp(name, "ulp"))
+		buf_addf(out, " %.4f %% within one step (at least %.4f %%)", 100 * value, 100 * limit);
+	else if (isfinite(value) && isfinite(limit))
+		buf_addf(out, " %s %.3g (at most %.3g)", name, value, limit);
+	else
+		buf_addf(out, " %s", name);
+	if (steps >= 0)
+		buf_addf(out, ", none over %lld steps (at most %lld)", steps, json_get_int(m, "max_steps", -1));
+	buf_addstr(out, json_bool(json_get(m, "ok"), true) ? ";" : " FAILED;");
 }
 
-static void add_worst(struct buf *out, const struct json *worst)
+static bool output_is_good(const struct json *o)
 {
-	if (json_type(worst) != JSON_OBJ || json_type(json_get(worst, "index")) != JSON_ARR)
-		return;
-	buf_addstr(out, "    worst at ");
-	add_json(out, json_get(worst, "index"));
-	buf_addf(out, ": expected %.6g, got %.6g", json_get_num(worst, "expected", NAN), json_get_num(worst, "got", NAN));
-	buf_addch(out, '\n');
+	const struct json *m = json_first(json_get(o, "metrics"));
+
+	while (m && json_bool(json_get(m, "ok"), true))
+		m = json_next(m);
+	return !m && json_get_int(o, "nonfinite", 0) == 0;
 }
 
 static void add_output(struct buf *out, const struct json *o)
 {
 	const struct json *m;
-	long long wrong = json_get_int(o, "wrong", -1), nonfinite = json_get_int(o, "nonfinite", -1);
-	bool good = true;
 
 	buf_addf(out, "  output %s:", or_unknown(json_get_str(o, "name")));
-	for (m = json_first(json_get(o, "metrics")); m; m = json_next(m)) {
+	for (m = json_first(json_get(o, "metrics")); m; m = json_next(m))
 		add_metric(out, m);
-		good = good && json_bool(json_get(m, "ok"), true);
-	}
-	if (wrong > 0)
-		buf_addf(out, " %lld elements wrong;", wrong);
-	if (nonfinite > 0)
-		buf_addf(out, " %lld elements NaN or infinite;", nonfinite);
 	out->data[out->len - 1] = '\n';
-	if (!good || nonfinite > 0)
-		add_worst(out, json_get(o, "worst"));
 }
 
 static void add_times(struct buf *out, const struct json *w)
@@ -161,8 +152,10 @@ static void add_workload(struct buf *out, const struct json *w, bool profile)
 		buf_addstr(out, "  ");
 		add_log(out, message);
 	}
+	/* the message tells about outputs that are wrong */
 	for (o = json_first(json_get(w, "outputs")); o; o = json_next(o))
-		add_output(out, o);
+		if (!message || output_is_good(o))
+			add_output(out, o);
 	add_times(out, w);
 	if (profile)
 		add_variants(out, w);
@@ -175,7 +168,8 @@ static void add_time(struct buf *out, const struct json *time, bool profile)
 	const struct json *w;
 
 	buf_addf(out, "result: %s\n", or_unknown(json_get_str(time, "status")));
-	add_log(out, reason);
+	if (!json_len(json_get(time, "workloads")))	/* otherwise their messages say it */
+		add_log(out, reason);
 	if (!json_bool(json_get(time, "comparable"), true))
 		buf_addf(out, "(run on %s, tier %s: this says whether it is correct, not how fast it is)\n",
 			 or_unknown(json_str(json_path(time, "device.name"))), or_unknown(json_get_str(time, "tier")));

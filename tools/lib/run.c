@@ -412,17 +412,18 @@ static const char *ending(const struct run *r, const char **reason)
 	return NULL;
 }
 
+static bool has_open_calls(const struct dialog *d)
+{
+	return d->ncalls && !d->calls[d->ncalls - 1].answered;
+}
+
 static enum run_end step(struct run *r, struct err *e)
 {
 	struct dialog *d = &r->d;
 	const char *reason, *status;
 
-	if (d->ncalls) {
-		enum run_end end = answer_calls(r, e);
-
-		if (end != RUN_DONE)
-			return end;
-	}
+	if (has_open_calls(d))
+		return answer_calls(r, e);
 	r->resumed = false;
 	if (d->turns && !d->spoken_to && r->design && d->content && d->content[strspn(d->content, " \t\r\n")])
 		return finish_design(r, e);
@@ -445,8 +446,7 @@ enum run_end run_work(struct run *r, struct err *e)
 			return RUN_AGAIN;
 		}
 		end = step(r, e);
-		/* a turn is over when its calls are answered, that is, when the next step begins or the run ends */
-		if (r->d.turns > shown && (r->d.spoken_to || r->d.ended)) {
+		if (r->d.turns > shown && (r->d.spoken_to || r->d.ended)) {	/* the turn is over */
 			show_progress(r);
 			shown = r->d.turns;
 		}
