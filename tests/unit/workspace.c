@@ -68,7 +68,8 @@ static void test_paths(void)
 	ok(refused("link") && refused("up/secret") && refused("self/environ") && refused("submission.py"),
 	   "reading through links");
 	ok(!put("../new", "x") && !put("up/new", "x") && !put("/etc/d2k-new", "x") && !put("a/../../new", "x") &&
-	   !put("", "x") && !put(".", "x") && !put("..", "x") && !put("/agent", "x") && !put("up/a/b", "x"), "writing outside");
+	   !put("", "x") && !put(".", "x") && !put("..", "x") && !put("/agent", "x") && !put("up/a/b", "x"),
+	   "writing outside");
 	ok(put("link", "mine") && holds("link", "mine") && put("submission.py", "mine") && untouched(),
 	   "writing replaces a link and leaves its target");
 	ok(put("deep/er/file", "x") && holds("/agent/deep/er/file", "x") && holds("./deep//er/file", "x"), "folders are made");

@@ -1,5 +1,5 @@
-/* What a run may hand in, kept in its folder (RUN/kept/SHA-256) from the moment it is checked or submitted, so that later
- * changes to the workspace cannot touch it. */
+/* What a run may hand in, kept in its folder (RUN/kept/SHA-256) from the moment it is checked or submitted, so that
+ * later changes to the workspace cannot touch it. */
 #ifndef KEPT_H
 #define KEPT_H
 #include "buf.h"

@@ -1,7 +1,7 @@
 /* The folder an agent works in. Files are reached from C through openat2() beneath the folder's own descriptor, never
  * through a link, so no path the model writes (nor a link its shell made) leads outside; commands run in the sandbox,
- * which shows the folder as /agent and nothing else of the machine's files. Paths are relative to the folder; "/agent/x"
- * is understood as "x". */
+ * which shows the folder as /agent and nothing else of the machine's files. Paths are relative to the folder;
+ * "/agent/x" is understood as "x". */
 #ifndef WORKSPACE_H
 #define WORKSPACE_H
 #include "buf.h"
