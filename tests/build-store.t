@@ -105,6 +105,30 @@ run d2k-build in.jsonl
 is "$(field cached)" false 'other workloads are another build'
 is "$(jq -c '.plans[0].steps[0].variants[0].args | length' "$D2K_STORE"/bundle/*/"$(field bundle)")" 3 'a parameter 1 is an int'
 
+# arguments in the plan
+plan() { # FILTER: of the bundle named by the record in ./out
+	jq -c "$1" "$D2K_STORE"/bundle/*/"$(field bundle)"
+}
+record parameters >params.jsonl
+run d2k-build params.jsonl
+is "$(plan '.plans[0].steps[0].variants[0].args[2:]')" \
+	'[{"i1":1},{"i32":63999},{"i64":1099511627776},{"i64":"9223372036854775783"},{"f32":"nan"},{"f16":1.5},{"bf16":2.5},{"f64":0.1},{"i16":-3}]' \
+	'scalars of every type; None and 1 are specialised away'
+is "$(plan '.kernels[0] | [.params, .num_ctas, .cluster]')" \
+	'[["ptr","ptr","i1","i32","i64","i64","f32","f16","bf16","f64","i16"],2,[2,1,1]]' 'the parameters, and a cluster'
+record everything >all.jsonl
+run d2k-build all.jsonl
+is "$(plan '.plans[0].steps | map([.op, (.variants // [] | length)])')" '[["fill",0],["launch",1],["launch",1],["launch",2]]' \
+	'steps: an empty launch is none, a configuration that does not compile is dropped'
+is "$(plan '.plans[0].steps[1].variants[0].args')" \
+	'[{"tensormap":{"ptr":"x","offset":0,"dtype":7,"dims":[64,1000],"strides_bytes":[256],"box":[32,64],"element_strides":[1,1],"swizzle":3,"interleave":0,"l2promo":2,"oob":0}},{"i32":1000},{"i32":64},{"i64":64},{"i64":1},{"ptr":"scratch0","offset":0},{"i32":1000}]' \
+	'a descriptor made on the host'
+is "$(plan '.kernels[1].global_scratch_size')" 256 'scratch for descriptors made on the device'
+is "$(plan '.plans[0].steps[3].variants[0].args')" \
+	'[{"ptr":"x","offset":2560},{"ptr":"scratch0","offset":0},{"i32":63360},{"f32":"-inf"},{"ptr":"scratch0","offset":772},{"i32":17}]' \
+	'views and tuples'
+is "$(plan '.plans[0].buffers[2]')" '{"name":"scratch0","bytes":256000,"role":"scratch"}' 'scratch'
+
 # the task's own two
 fixture everything >"$root/tasks/mini/expert.py"
 fixture ok >"$root/tasks/mini/baseline.py"

@@ -50,7 +50,7 @@ MAX_THREADS = 1024
 MAX_STEPS = 4096
 MAX_COMPILING = 8  # kernels at a time
 L2_PROMOTION_128B = 2  # what Triton's launcher asks for
-PARAMS = {"u1": "i1", "fp32": "f32", "fp64": "f64", "nvTmaDesc": "tensormap"}
+PARAMS = {"u1": "i1", "fp16": "f16", "fp32": "f32", "fp64": "f64", "nvTmaDesc": "tensormap"}
 
 
 class Unusable(Exception):
@@ -242,7 +242,7 @@ def capture(type_, arg):
 def scalar(type_, value):
     """{TYPE: value} for the plan."""
     name = PARAMS.get(type_, type_)
-    if name in ("f32", "f64"):
+    if name in ("f16", "bf16", "f32", "f64"):
         value = float(value)
         return {name: value if math.isfinite(value) else str(value)}
     if re.fullmatch(r"[iu]\d+", name):
