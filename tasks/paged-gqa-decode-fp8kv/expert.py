@@ -21,6 +21,12 @@ def tiles_of(seq_lens, B, request, TILE: tl.constexpr):
 
 
 @triton.jit
+def share_count(most, total):
+    """As many shares as there may be, but none of a single tile."""
+    return max(min(most, total // 2), 1)
+
+
+@triton.jit
 def load_query(q, first_head, G: tl.constexpr, HEADS: tl.constexpr, D: tl.constexpr):
     """The group's queries as [D, HEADS] fp16, each divided by a power of two, so that fp16 holds it; and the powers."""
     head = tl.arange(0, HEADS)[None, :]
@@ -45,7 +51,7 @@ def attend(q, k_cache, v_cache, k_scale, v_scale, block_table, seq_lens, o, piec
     request = tl.arange(0, REQUESTS)
     ends = tl.cumsum(tiles_of(seq_lens, B, request, TILE), axis=0)
     total = tl.max(ends, axis=0)
-    shares = min(tl.num_programs(0) // HKV, total)
+    shares = share_count(tl.num_programs(0) // HKV, total)
     at = total * share // shares
     stop = tl.where(share < shares, total * (share + 1) // shares, at)
 
@@ -110,7 +116,7 @@ def merge(v_scale, seq_lens, o, pieces, piece_sums, B, most_shares, G: tl.conste
     request = tl.arange(0, REQUESTS)
     tiles = tiles_of(seq_lens, B, request, TILE)
     total = tl.sum(tiles, axis=0)
-    shares = min(most_shares, total)
+    shares = share_count(most_shares, total)
     begin = tl.sum(tl.where(request < b, tiles, 0), axis=0)
     end = tl.sum(tl.where(request <= b, tiles, 0), axis=0)
     first = ((begin + 1) * shares - 1) // total     # the share of tile x is ((x + 1) * shares - 1) // total

@@ -2,7 +2,7 @@
  *
  * Lengths come in pairs that add up to LMIN + LMAX, so their sum does not depend on the seed; they lean towards both
  * ends, and the requests are in shuffled order. Pages are a pseudo-random permutation of the cache's. Whatever no
- * token owns is stale: finite codes of any size. Each head has a token that its query finds (the first and last ones
+ * token owns is stale: large finite codes. Each head has a token that its query finds (the first and last ones
  * of the sequence among them); how sharply depends on the head, from nearly flat attention to one token taking all. */
 #include "oracle.h"
 
@@ -104,15 +104,20 @@ STAGE(make_query)
 	t->q[i] = bf16_put(rand_normal(t->seed, STREAM_QUERY, i) * sharp / real_size(t, g, 0));
 }
 
-FN u8 finite_code(u32 r) { return (u8)((r & 127) == 127 ? r ^ 1 : r); }
+/* 32 to 448, either sign: large, so that a kernel that lets them in is seen to. */
+FN u8 stale_code(u32 r)
+{
+	r |= 0x60;
+	return (u8)((r & 127) == 127 ? r ^ 1 : r);
+}
 
 STAGE(make_stale)
 {
 	struct philox r = philox(t->seed, STREAM_STALE, (u64)i);
 
 	for (int k = 0; k < 4; k++) {
-		t->k_cache[4 * i + k].code = finite_code(r.v[0] >> 8 * k & 255);
-		t->v_cache[4 * i + k].code = finite_code(r.v[1] >> 8 * k & 255);
+		t->k_cache[4 * i + k].code = stale_code(r.v[0] >> 8 * k & 255);
+		t->v_cache[4 * i + k].code = stale_code(r.v[1] >> 8 * k & 255);
 	}
 }
 
