@@ -135,8 +135,9 @@ static void add_variants(struct buf *out, const struct json *w)
 	const struct json *v;
 
 	for (v = json_first(json_get(w, "variants")); v; v = json_next(v)) {
-		buf_addf(out, "  step %lld: configuration %lld chosen; ns of each: ", json_get_int(v, "step", -1),
-			 json_get_int(v, "chosen", -1));
+		buf_addstr(out, "  steps ");
+		add_json(out, json_get(v, "steps"));
+		buf_addf(out, ": configuration %lld chosen; ns of the whole plan with each: ", json_get_int(v, "chosen", -1));
 		add_json(out, json_get(v, "ns"));
 		buf_addch(out, '\n');
 	}

@@ -46,8 +46,9 @@ int walk_look(const struct walk *w, void *graph, int calls, double *ns, struct e
 /* Runs the graph until its time no longer changes (clocks have risen), at most `seconds`. */
 int walk_warm(const struct walk *w, void *graph, int calls, double seconds, struct err *e);
 
-/* Picks the fastest variant of each step that has several, measuring one step at a time. Appends
- * {"step":..,"chosen":..,"ns":[..]} per such step to out; a variant that cannot be launched has null. */
+/* Picks the fastest variant of each step that has several. Steps that offer the same kernels on the same grids are
+ * measured and chosen together, as one key of Triton's autotuner would be. Appends {"steps":[..],"ns":[..],"chosen":..,
+ * "config":..} per choice to out, ns being the whole plan's; a variant that cannot be launched has null. */
 int walk_choose(const struct walk *w, struct replay *r, struct buf *out, struct err *e);
 
 /* Calls per graph for the leg: enough for about a millisecond, whole passes over the sets. one_pass: in-place
