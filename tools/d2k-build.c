@@ -1,6 +1,6 @@
 /* d2k-build: turns each record's submission into a bundle of compiled kernels and launch plans, and adds the section
- * `build`. The submission's Python runs once per workload, in a sandbox, without a GPU; the task's baseline and expert are
- * built beside it, once. What was built before comes from the store. Nothing is executed on a GPU here: that is d2k-time's. */
+ * `build`. The submission's Python runs in a sandbox, without a GPU; the task's baseline and expert are built beside
+ * it, once. What was built before comes from the store. Nothing is executed on a GPU here: that is d2k-time's. */
 #include "build.h"
 #include "child.h"
 #include "emit.h"
@@ -22,9 +22,9 @@ static struct {
 
 static const struct opt opts[] = {
 	{ 0, "tier", OPT_STR, &o.tier, "TIER", "workloads to record: bench, smoke or all", 0, 0 },
-	{ 0, "target", OPT_STR, &o.target, "SM", "sm_90 or sm_100; by default what the record's prompt says, else sm_90", 0, 0 },
+	{ 0, "target", OPT_STR, &o.target, "SM", "sm_90 or sm_100; default: what the record says, else sm_90", 0, 0 },
 	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS", "give up on one source after this long", 0, 0 },
-	{ 0, "embed", OPT_FLAG, &o.embed, NULL, "put the bundles into the record, for a host without this store", 0, 0 },
+	{ 0, "embed", OPT_FLAG, &o.embed, NULL, "put the bundles into the record, for a host without the store", 0, 0 },
 	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace an existing section", 0, 0 },
 	{ 0, "source", OPT_STR, &o.source, "FILE", "build this file instead of records; needs --task", 0, 0 },
 	{ 0, "task", OPT_STR, &o.task, "NAME", "the task that --source is for", 0, 0 },
@@ -34,8 +34,8 @@ static const struct opt opts[] = {
 static const struct opt_usage usage = {
 	"d2k-build", "[FILE...]",
 	"d2k-build --task swiglu-dual-fp8-quant --source tasks/swiglu-dual-fp8-quant/expert.py | d2k-time",
-	"Reads records with a submission (section `agent`), adds the section `build`: status, log, the bundle's hash, facts\n"
-	"about kernels and plans, and the hashes of the bundles of the task's baseline and expert."
+	"Reads records with a submission (section `agent`), adds the section `build`: status, log, the bundle's hash,\n"
+	"facts about kernels and plans, and the hashes of the bundles of the task's baseline and expert."
 };
 
 /* One record's sources: its own, and its task's two. */
@@ -127,8 +127,8 @@ static const char *wanted_target(const struct json *prompt)
 }
 
 /* Builds and writes the section; source NULL: there is nothing to build. -1 with the reason. */
-static int make_section(const char *where, const struct task *t, const char *source, const char *target, struct buf *out,
-			struct err *e)
+static int make_section(const char *where, const struct task *t, const char *source, const char *target,
+			struct buf *out, struct err *e)
 {
 	struct build_for f = { .task = t, .tier = o.tier, .target = target, .timeout = o.timeout };
 	struct build b[SOURCES] = { [CANDIDATE] = { .source = source, .status = BUILD_NO_SUBMISSION } };

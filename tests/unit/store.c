@@ -20,7 +20,7 @@ int main(void)
 	is_str(store_dir(), dir, "D2K_STORE names the place");
 	is_int(store_get("bundle", key, &b, &e), 0, "absent");
 	is_int(store_put("bundle", "abc", 3, hex, &e), 0, "put");
-	is_str(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "under the hash of its content");
+	is_str(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "under its content's hash");
 	buf_addstr(&b, "before ");
 	is_int(store_get("bundle", hex, &b, &e), 1, "get");
 	is_str(b.data, "before abc", "appends");

@@ -95,7 +95,8 @@ static bool recall(struct build *b)
 	for (i = 0; status && i < BUILD_STATUSES && strcmp(status, build_status_name[i]); i++)
 		;
 	copy_text(b->bundle, sizeof b->bundle, json_get_str(j, "bundle"));
-	b->cached = status && i < BUILD_STATUSES && (i == BUILD_OK) == (*b->bundle != '\0') && (!*b->bundle || in_store(b->bundle));
+	b->cached = status && i < BUILD_STATUSES && (i == BUILD_OK) == (*b->bundle != '\0') &&
+		    (!*b->bundle || in_store(b->bundle));
 	if (b->cached) {
 		b->status = i;
 		buf_addstr(&b->log, json_get_str(j, "log") ? json_get_str(j, "log") : "");
@@ -143,7 +144,7 @@ static int compose(const struct build *b, const struct build_for *f, const struc
 	return 0;
 }
 
-/* The same reading that d2k-time will give it: a plan that it would refuse is refused here, where the author sees it. */
+/* The same reading that d2k-time will give it: what it would refuse is refused here, where the author sees it. */
 static int check(const struct buf *text, struct err *e)
 {
 	struct bundle bundle;
@@ -153,7 +154,8 @@ static int check(const struct buf *text, struct err *e)
 	return failed;
 }
 
-static int keep_bundle(struct build *b, const struct build_for *f, const struct recorder *r, const char *task_hash, struct err *e)
+static int keep_bundle(struct build *b, const struct build_for *f, const struct recorder *r, const char *task_hash,
+		       struct err *e)
 {
 	struct buf text = BUF_INIT;
 	struct err why;
@@ -170,7 +172,8 @@ static int keep_bundle(struct build *b, const struct build_for *f, const struct 
 	return failed;
 }
 
-static int take_result(struct build *b, const struct build_for *f, struct recorder *r, const char *task_hash, struct err *e)
+static int take_result(struct build *b, const struct build_for *f, struct recorder *r, const char *task_hash,
+		       struct err *e)
 {
 	const struct json *result;
 	int failed = 0;
@@ -216,7 +219,8 @@ static void run_all(struct recorder **r, int n)
 			pthread_join(threads[i], NULL);
 }
 
-static int build_missing(struct build **missing, int n, const struct build_for *f, const char *task_hash, struct err *e)
+static int build_missing(struct build **missing, int n, const struct build_for *f, const char *task_hash,
+			 struct err *e)
 {
 	struct recorder r[BUILD_MAX] = { 0 }, *started[BUILD_MAX];
 	int failed = 0;

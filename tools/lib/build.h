@@ -1,5 +1,6 @@
-/* Building sources into bundles, each once: a source that was built before, for the same task, tier and target and by the
- * same recorder, comes from the store. The bundle is put together here; the source in it is ours, not what Python says. */
+/* Building sources into bundles, each once: a source that was built before, for the same task, tier and target and by
+ * the same recorder, comes from the store. The bundle is put together here; the source in it is ours, not what Python
+ * says. */
 #ifndef BUILD_H
 #define BUILD_H
 #include "buf.h"
@@ -30,8 +31,8 @@ struct build {
 	bool cached;
 };
 
-/* Builds the n sources (at most BUILD_MAX), those that the store lacks at the same time. -1: nothing can be built here. */
 enum { BUILD_MAX = 3 };
+/* Builds the n sources (at most BUILD_MAX), those that the store lacks at the same time. -1: nothing can be built. */
 int build_all(struct build *builds, int n, const struct build_for *what, struct err *e);
 void build_release(struct build *b);
 #endif

@@ -360,8 +360,9 @@ static void release_signals(const sigset_t *before)
 
 int child_run(const struct child *c, struct child_result *r, struct err *e)
 {
+	const struct pipe_end closed = { -1, -1 };
 	struct running k = {
-		.c = c, .r = r, .pidfd = -1, .in = { -1, -1 }, .out = { -1, -1 }, .err = { -1, -1 }, .result = { -1, -1 },
+		.c = c, .r = r, .pidfd = -1, .in = closed, .out = closed, .err = closed, .result = closed,
 	};
 	int failed;
 

@@ -1,4 +1,5 @@
-/* Running another program: input given, output collected up to a limit, killed with its whole process group on time-out. */
+/* Running another program: input given, output collected up to a limit, killed with its whole process group on
+ * time-out. */
 #ifndef CHILD_H
 #define CHILD_H
 #include "buf.h"

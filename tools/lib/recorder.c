@@ -21,7 +21,7 @@ enum {
 #define FILE_SIZE ((size_t)256 << 20)
 #define INSIDE "/d2k"			/* where the sandbox shows the Python files */
 
-static const char *const python_files[] = { "record.py", "load.py", "d2k.py", NULL };
+static const char *const python_files[] = { "record.py", "kernels.py", "load.py", "d2k.py", NULL };
 
 const char *const build_status_name[BUILD_STATUSES] = {
 	[BUILD_OK] = "ok",
@@ -145,7 +145,8 @@ static int add_workloads(struct buf *b, const struct task *t, const char *tier, 
 	return added ? 0 : err_set(e, "task '%s' has no workload of tier '%s'", t->name, tier);
 }
 
-static int make_job(struct buf *b, const struct task *t, const char *tier, const char *target, const char *source, struct err *e)
+static int make_job(struct buf *b, const struct task *t, const char *tier, const char *target, const char *source,
+		    struct err *e)
 {
 	char *path = file_in_root("workloads/%s.jsonl", t->name);
 	struct workload *w = NULL;
@@ -180,7 +181,8 @@ int recorder_prepare(struct recorder *r, const struct task *t, const char *tier,
 	sandbox_env(&s, "PYTHONHASHSEED", "0"); /* the same bundle whenever it is built */
 	sandbox_ro(&s, python, INSIDE);
 	r->timeout = timeout;
-	failed = make_job(&r->job, t, tier, target, source, e) || sandbox_python(&s, e) || sandbox_command(&s, &r->command, e);
+	failed = make_job(&r->job, t, tier, target, source, e) || sandbox_python(&s, e) ||
+		 sandbox_command(&s, &r->command, e);
 	if (!failed) {
 		argv_add(&r->command, file_python());
 		argv_add(&r->command, "-sB"); /* without the user's packages, writing no .pyc files */
@@ -224,7 +226,8 @@ static bool read_status(struct recorder *r)
 	const char *name = json_get_str(r->tree, "status");
 
 	for (int i = 0; name && i < BUILD_STATUSES; i++)
-		if (!strcmp(name, build_status_name[i]) && i != BUILD_NO_SUBMISSION && i != BUILD_TIMEOUT && i != BUILD_CRASHED) {
+		if (!strcmp(name, build_status_name[i]) && i != BUILD_NO_SUBMISSION && i != BUILD_TIMEOUT &&
+		    i != BUILD_CRASHED) {
 			r->status = i;
 			return true;
 		}
@@ -235,11 +238,14 @@ static void without_result(struct recorder *r, const struct child_result *c)
 {
 	r->status = BUILD_CRASHED;
 	if (c->result.len)
-		buf_addstr(&r->log, "what the recorder wrote cannot be read; a submission must leave its file descriptors alone");
+		buf_addstr(&r->log, "what the recorder wrote cannot be read; "
+				    "a submission must leave its file descriptors alone");
 	else if (c->end == CHILD_SIGNALED)
-		buf_addf(&r->log, "the process that ran the submission was killed by signal %d (%s)", c->code, strsignal(c->code));
+		buf_addf(&r->log, "the process that ran the submission was killed by signal %d (%s)", c->code,
+			 strsignal(c->code));
 	else
-		buf_addf(&r->log, "the process that ran the submission ended (exit status %d) before its plan was written", c->code);
+		buf_addf(&r->log, "the process that ran the submission ended (exit status %d) "
+			 "before its plan was written", c->code);
 }
 
 static void read_result(struct recorder *r, struct child_result *c)
@@ -253,15 +259,15 @@ static void read_result(struct recorder *r, struct child_result *c)
 		buf_addf(&r->log, "not built after %g s", r->timeout);
 	} else if (c->result.len >= MAX_RESULT) {
 		r->status = BUILD_HOST_ERROR;
-		buf_addf(&r->log, "kernels and plans take more than %d MiB; fewer kernels, configurations or launches are needed",
-			 MAX_RESULT >> 20);
+		buf_addf(&r->log, "kernels and plans take more than %d MiB; "
+			 "fewer kernels, configurations or launches are needed", MAX_RESULT >> 20);
 	} else if (read_status(r)) {
 		add_message(&r->log, json_get_str(r->tree, "message"));
 	} else {
 		without_result(r, c);
 	}
-	diagnose = r->status == BUILD_COMPILE_ERROR || r->status == BUILD_OUT_OF_RESOURCES || r->status == BUILD_CRASHED ||
-		   r->status == BUILD_TOOL_ERROR;
+	diagnose = r->status == BUILD_COMPILE_ERROR || r->status == BUILD_OUT_OF_RESOURCES ||
+		   r->status == BUILD_CRASHED || r->status == BUILD_TOOL_ERROR;
 	if (diagnose)
 		add_bounded(&r->log, "from the compiler", &c->err, MAX_DIAGNOSTICS);
 	add_bounded(&r->log, "printed by the submission", &c->out, MAX_PRINTED);

@@ -1,5 +1,5 @@
-/* The door to Python: tools/triton/record.py, run in the sandbox on one submission. What comes back was made beside code
- * that nobody trusts, so it is read as such. */
+/* The door to Python: tools/triton/record.py, run in the sandbox on one submission. What comes back was made beside
+ * code that nobody trusts, so it is read as such. */
 #ifndef RECORDER_H
 #define RECORDER_H
 #include "buf.h"
@@ -12,9 +12,9 @@
 
 /* How a build ended; the names are the record's. */
 enum build_status {
-	BUILD_OK, BUILD_NO_SUBMISSION, BUILD_SYNTAX_ERROR, BUILD_FORBIDDEN_IMPORT, BUILD_COMPILE_ERROR, BUILD_OUT_OF_RESOURCES,
-	BUILD_HOST_READS_TENSOR, BUILD_NO_LAUNCH, BUILD_UNSTABLE_PLAN, BUILD_HOST_ERROR, BUILD_TIMEOUT, BUILD_CRASHED,
-	BUILD_TOOL_ERROR, BUILD_STATUSES
+	BUILD_OK, BUILD_NO_SUBMISSION, BUILD_SYNTAX_ERROR, BUILD_FORBIDDEN_IMPORT, BUILD_COMPILE_ERROR,
+	BUILD_OUT_OF_RESOURCES, BUILD_HOST_READS_TENSOR, BUILD_NO_LAUNCH, BUILD_UNSTABLE_PLAN, BUILD_HOST_ERROR,
+	BUILD_TIMEOUT, BUILD_CRASHED, BUILD_TOOL_ERROR, BUILD_STATUSES
 };
 extern const char *const build_status_name[BUILD_STATUSES];
 
@@ -25,8 +25,8 @@ struct recorder {
 	double timeout;				/* seconds */
 	/* results */
 	enum build_status status;
-	struct buf log;				/* what went wrong, notes of the compiler, what the submission printed */
-	struct buf text;			/* the recorder's JSON; tree is it parsed, NULL without a readable one */
+	struct buf log;		/* what went wrong, notes of the compiler, what the submission printed */
+	struct buf text;	/* the recorder's JSON; tree is it parsed, NULL without a readable one */
 	struct json *tree;
 	double seconds;
 };

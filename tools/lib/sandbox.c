@@ -1,8 +1,8 @@
 /* The bubblewrap command line around an untrusted program.
  *
  * Three ways to set it up. An ordinary user gets a user namespace. Root does without one and gives the program a user
- * of its own instead: the kernel holds root to no limit on processes, even as nobody inside a namespace. Root where that
- * is forbidden (a container) tries the namespace after all. */
+ * of its own instead: the kernel holds root to no limit on processes, even as nobody inside a namespace. Root where
+ * that is forbidden (a container) tries the namespace after all. */
 #include "sandbox.h"
 #include "file.h"
 #include <errno.h>
@@ -141,7 +141,8 @@ static int try_mode(void)
 	if (failed) {
 		buf_addstr(&r.err, "");
 		r.err.data[strcspn(r.err.data, "\n")] = '\0';
-		snprintf(why_not, sizeof why_not, "%s", *e.text ? e.text : *r.err.data ? r.err.data : "bwrap fails without a word");
+		snprintf(why_not, sizeof why_not, "%s",
+			 *e.text ? e.text : *r.err.data ? r.err.data : "bwrap fails without a word");
 	}
 	argv_release(&a);
 	child_result_release(&r);

@@ -1,7 +1,7 @@
 /* The bubblewrap command line around an untrusted program: no network, private PID/IPC/UTS/user namespaces, a read-only
- * system, an empty environment, a private /tmp, resource limits (rlimit through prlimit). Nothing of the project is
- * visible except what is bound by name. Started by root, the program runs as a user of its own, to whom the folders bound
- * for writing are given (chown); otherwise as the caller, inside a user namespace. */
+ * system, an empty environment, a private /tmp, resource limits (through prlimit). Nothing of the project is
+ * visible except what is bound by name. Started by root, the program runs as a user of its own, to whom the folders
+ * bound for writing are given (chown); otherwise as the caller, inside a user namespace. */
 #ifndef SANDBOX_H
 #define SANDBOX_H
 #include "child.h"

@@ -169,7 +169,8 @@ for _name in ("item", "tolist", "numpy", "cpu", "any", "all", "max", "min", "sum
     setattr(Tensor, _name, _no_value(f".{_name}()"))
 for _name in ("__float__", "__int__", "__index__", "__bool__", "__complex__", "__contains__", "__setitem__"):
     setattr(Tensor, _name, _no_value({"__bool__": "a condition"}.get(_name, _name.strip("_") + "()")))
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor"):
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and", "or",
+              "xor"):
     for _form in (_name, "r" + _name, "i" + _name):
         setattr(Tensor, f"__{_form}__", _no_value("arithmetic"))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):

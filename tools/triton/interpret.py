@@ -4,7 +4,7 @@ In: a job as JSON on stdin, {"source", "params", "tensors": [{"name", "dtype", "
 tensors' memory as file descriptor 4, each at its offset. Out: {"status", "message"} as JSON on file descriptor 3; the
 outputs are in the memory. Inputs are made and outputs judged elsewhere. With arguments, by hand: see job.py.
 
-Every load and store is checked to lie inside a buffer. Fresh scratch is filled with bytes 0xff, NaN in every float type.
+Every load and store is checked to lie inside a buffer. Fresh scratch is filled with bytes 0xff, NaN in all float types.
 """
 import inspect
 import json
@@ -28,8 +28,8 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.interpreter import InterpretedFunction, InterpreterBuilder, TensorHandle
 
 NUM_SMS = 132
-OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "launch_pdl", "launch_cooperative_grid", "debug", "enable_fp_fusion",
-           "sanitize_overflow", "ptx_options", "extern_libs")
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "launch_pdl", "launch_cooperative_grid", "debug",
+           "enable_fp_fusion", "sanitize_overflow", "ptx_options", "extern_libs")
 
 
 class Fault(Exception):
@@ -86,9 +86,11 @@ class Memory:
         outside = (at < 0) | (chosen + size > self.ends[np.maximum(at, 0)])
         if outside.any():
             bad = chosen[outside]
-            raise Fault(f"{what} outside every tensor: {bad.size} of {chosen.size} elements, {self.place(int(bad.flat[0]))}")
+            raise Fault(
+                f"{what} outside every tensor: {bad.size} of {chosen.size} elements, {self.place(int(bad.flat[0]))}")
 
     def place(self, address):
+
         def distance(b):
             return max(b.address - address, address - b.address - b.nbytes + 1, 0)
 
@@ -104,7 +106,8 @@ def masked_load(self, ptrs, mask, other, cache_policy, is_volatile):
     dtype = numerics.np_dtype(type_)
     memory.check(ptrs.data, mask.data, dtype.itemsize, "load")
     other = np.zeros(ptrs.data.shape, dtype) if other is None else other.data
-    got = interpreter._interpreter.load(ptrs.data, mask.data, numerics.raw(other), numerics.raw(np.empty(0, dtype)).dtype)
+    got = interpreter._interpreter.load(ptrs.data, mask.data, numerics.raw(other),
+                                        numerics.raw(np.empty(0, dtype)).dtype)
     return TensorHandle(got.view(dtype), type_)
 
 
@@ -150,14 +153,18 @@ def launch(self, *args, grid, warmup, **kwargs):
     if unknown:
         raise KeyError(f"Keyword argument {unknown[0]} was specified but unrecognised")
     if kwargs.get("launch_cooperative_grid"):
-        raise numerics.Unsupported(f"{self.__name__}: the programs of a cooperative launch run at the same time, which they do on a GPU only")
+        raise numerics.Unsupported(
+            f"{self.__name__}: the programs of a cooperative launch run at the same time, which they do on a GPU only")
     fn = self.rewrite()
     bound = inspect.signature(self.fn).bind(*args, **{k: v for k, v in kwargs.items() if k in self.arg_names})
     bound.apply_defaults()
     grid = grid(bound.arguments) if callable(grid) else grid
     nx, ny, nz = load.check_grid(grid)
-    constexprs = {p.name for i, p in enumerate(inspect.signature(self.fn).parameters.values())
-                  if triton.runtime.jit.KernelParam(i, p, False, False).is_constexpr}
+    constexprs = {
+        p.name
+        for i, p in enumerate(inspect.signature(self.fn).parameters.values())
+        if triton.runtime.jit.KernelParam(i, p, False, False).is_constexpr
+    }
     values = {k: v if k in constexprs else interpreter._implicit_cvt(v) for k, v in bound.arguments.items()}
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(nx, ny, nz)
@@ -220,8 +227,8 @@ def interpret(job, array):
     return dict(status="ok", message="")
 
 
-STATUSES = ((d2k.HostReadError, "host_reads_tensor"), (numerics.Unsupported, "unsupported"), (NotImplementedError, "unsupported"),
-            (Fault, "fault"), (StaticAssertion, "compile_error"))
+STATUSES = ((d2k.HostReadError, "host_reads_tensor"), (numerics.Unsupported, "unsupported"),
+            (NotImplementedError, "unsupported"), (Fault, "fault"), (StaticAssertion, "compile_error"))
 
 
 def status_of(error):
@@ -237,20 +244,24 @@ def by_hand(job):
     for w in job["workloads"]:
         offset = 0
         for t in w["tensors"]:
-            t["offset"], offset = offset, offset + (math.prod(t["shape"]) * d2k._dtypes[t["dtype"]].itemsize + 511) // 256 * 256
+            t["offset"], offset = offset, offset + (math.prod(t["shape"]) * d2k._dtypes[t["dtype"]].itemsize +
+                                                    511) // 256 * 256
         array = np.full(offset, 0xff, np.uint8)
         views = {t["name"]: view(array, t) for t in w["tensors"]}
         for t in w["tensors"]:
             if t["role"] != "out":
-                views[t["name"]][...] = rng.standard_normal(t["shape"]) if d2k._dtypes[t["dtype"]].is_floating_point else 0
+                views[t["name"]][...] = rng.standard_normal(
+                    t["shape"]) if d2k._dtypes[t["dtype"]].is_floating_point else 0
         result = interpret(dict(source=job["source"], params=w["params"], tensors=w["tensors"]), array)
         failed |= result["status"] != "ok"
         print(f"{w['id']}: {result['status']}\n{result['message']}".rstrip())
         for t in w["tensors"]:
             if t["role"] != "in":
                 x = views[t["name"]].astype(np.float64)
-                print(f"  {t['name']} {list(x.shape)}: mean {np.mean(x):.6g} rms {np.sqrt(np.mean(x * x)):.6g} min {np.min(x):.6g} "
-                      f"max {np.max(x):.6g}, {np.sum(~np.isfinite(x))} not finite")
+                print(
+                    f"  {t['name']} {list(x.shape)}: mean {np.mean(x):.6g} rms {np.sqrt(np.mean(x * x)):.6g} "
+                    f"min {np.min(x):.6g} "
+                    f"max {np.max(x):.6g}, {np.sum(~np.isfinite(x))} not finite")
     return failed
 
 

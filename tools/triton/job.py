@@ -1,6 +1,6 @@
 """The same job that the tools send, made from a task's files, for work by hand:
 
-    .venv/bin/python3 tools/triton/record.py --task NAME FILE.py [--tier smoke|bench|all] [--workload ID] [--target sm_90]
+    .venv/bin/python3 tools/triton/record.py --task NAME FILE.py [--tier TIER] [--workload ID] [--target sm_90]
 """
 import argparse
 import ast
@@ -11,8 +11,21 @@ import os
 import pathlib
 
 ROOT = pathlib.Path(os.environ.get("D2K_ROOT") or pathlib.Path(__file__).resolve().parents[2])
-_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Mod: math.fmod}
-_FUNCTIONS = {"min": min, "max": max, "cdiv": lambda a, b: math.ceil(a / b), "floor": math.floor, "ceil": math.ceil, "pow": math.pow}
+_OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: math.fmod
+}
+_FUNCTIONS = {
+    "min": min,
+    "max": max,
+    "cdiv": lambda a, b: math.ceil(a / b),
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "pow": math.pow
+}
 
 
 def evaluate(text, names):
@@ -50,8 +63,10 @@ def workloads(task, tier, wanted):
         w = json.loads(line)
         if w["id"] not in wanted if wanted else tier not in (w["tier"], "all"):
             continue
-        tensors = [dict(name=t["name"], dtype=t["dtype"], role=t["role"], shape=[extent(s, w["dims"]) for s in t["shape"]])
-                   for t in definition["tensors"]]
+        tensors = [
+            dict(name=t["name"], dtype=t["dtype"], role=t["role"], shape=[extent(s, w["dims"]) for s in t["shape"]])
+            for t in definition["tensors"]
+        ]
         found.append(dict(id=w["id"], params=w.get("params", {}), tensors=tensors))
     if not found:
         raise SystemExit(f"task '{task}' has no such workload")
@@ -72,4 +87,3 @@ def by_hand(tier, what):
     a = arguments(tier, what)
     source = pathlib.Path(a.file).read_text()
     return dict(source=source, target=a.target, workloads=workloads(a.task, a.tier, a.workload))
-

@@ -14,8 +14,9 @@ import types
 import d2k
 
 FILE = "submission.py"
-ALLOWED = ("triton", "triton.language", "triton.language.extra", "triton.experimental.gluon", "triton.tools.tensor_descriptor",
-           "d2k", "math", "functools", "itertools", "typing", "dataclasses", "__future__")
+ALLOWED = ("triton", "triton.language", "triton.language.extra", "triton.experimental.gluon",
+           "triton.tools.tensor_descriptor", "d2k", "math", "functools", "itertools", "typing", "dataclasses",
+           "__future__")
 _SUBMODULES = ("triton.language.extra.", "triton.experimental.gluon.")
 _NO_BUILTINS = ("open", "exec", "eval", "compile", "input", "breakpoint", "exit", "quit", "help")
 
@@ -108,7 +109,8 @@ def call(run, names, tensors, params):
     try:
         inspect.signature(run).bind(*tensors, **params)
     except TypeError as e:
-        raise Refusal("host_error", f"run() must take ({', '.join([*names, '*', *params] if params else names)}): {e}") from None
+        raise Refusal("host_error",
+                      f"run() must take ({', '.join([*names, '*', *params] if params else names)}): {e}") from None
     with errors():
         run(*tensors, **params)
 

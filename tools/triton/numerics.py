@@ -1,8 +1,9 @@
 """Puts the arithmetic of Triton's interpreter right, so that its results round as a GPU's do.
 
-As shipped it keeps bfloat16 and float8 as raw integers and computes on those. Here they are ml_dtypes arrays, casts round
-to nearest even, casts to float8 saturate, products of dot accumulate in float32 over operands rounded to what the tensor
-core takes (TF32 where a float32 dot allows it). Reductions by a function of the submission's own run on whole slices.
+As shipped it keeps bfloat16 and float8 as raw integers and computes on those. Here they are ml_dtypes arrays, casts
+round to nearest even, casts to float8 saturate, products of dot accumulate in float32 over operands rounded to what the
+tensor core takes (TF32 where a float32 dot allows it). Reductions by a function of the submission's own run on whole
+slices.
 """
 import ast
 import inspect
@@ -18,8 +19,11 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import InterpreterBuilder, ReduceOps, ScanOps, TensorHandle
 
 _ir = interpreter._ir
-SMALL = {tl.bfloat16: np.dtype(ml_dtypes.bfloat16), tl.float8e4nv: np.dtype(ml_dtypes.float8_e4m3fn),
-         tl.float8e5: np.dtype(ml_dtypes.float8_e5m2)}
+SMALL = {
+    tl.bfloat16: np.dtype(ml_dtypes.bfloat16),
+    tl.float8e4nv: np.dtype(ml_dtypes.float8_e4m3fn),
+    tl.float8e5: np.dtype(ml_dtypes.float8_e5m2)
+}
 _FLOAT8_MAX = {tl.float8e4nv: 448.0, tl.float8e5: 57344.0}
 _shipped_np_dtype = interpreter._get_np_dtype
 
@@ -100,8 +104,12 @@ def create_atomic_rmw(self, op, ptr, val, mask, sem, scope):
     """Atomics on types of 16 bits, which the shipped code refuses or gets wrong, one element after the other."""
     if val.data.dtype.itemsize != 2 or val.dtype.is_int():
         return _shipped_rmw(self, op, ptr, val, mask, sem, scope)
-    step = {_ir.ATOMIC_OP.FADD: np.add, _ir.ATOMIC_OP.MAX: np.maximum, _ir.ATOMIC_OP.MIN: np.minimum,
-            _ir.ATOMIC_OP.XCHG: lambda old, new: new}[op]
+    step = {
+        _ir.ATOMIC_OP.FADD: np.add,
+        _ir.ATOMIC_OP.MAX: np.maximum,
+        _ir.ATOMIC_OP.MIN: np.minimum,
+        _ir.ATOMIC_OP.XCHG: lambda old, new: new
+    }[op]
     ptrs, values, masks = np.broadcast_arrays(ptr.data, val.data, mask.data)
     old = np.zeros(ptrs.shape, val.data.dtype)
     one = np.ones(1, bool)
@@ -114,7 +122,7 @@ def create_atomic_rmw(self, op, ptr, val, mask, sem, scope):
     return TensorHandle(old, val.dtype.scalar)
 
 
-# --- reductions and scans with a combine function ----------------------------------------------------------------------
+# --- reductions and scans with a combine function -------------------------------------------------------------------
 
 
 def _branches(fn):
@@ -128,8 +136,10 @@ def _combine(self, left, right, dtypes):
     tensors = [self.to_tensor(np.atleast_1d(x), t) for x, t in zip((*left, *right), (*dtypes, *dtypes))]
     result = self.combine_fn.fn(*tensors)
     result = result if isinstance(result, tuple) else (result, )
-    return [np.broadcast_to(r.handle.data, np.atleast_1d(x).shape).reshape(np.shape(x)).astype(x.dtype)
-            for r, x in zip(result, left)]
+    return [
+        np.broadcast_to(r.handle.data,
+                        np.atleast_1d(x).shape).reshape(np.shape(x)).astype(x.dtype) for r, x in zip(result, left)
+    ]
 
 
 def generic_reduce(self, input):
@@ -159,19 +169,60 @@ def generic_scan(self, input):
     return [self.to_tensor(np.moveaxis(a, 0, self.axis), t) for a, t in zip(arrays, dtypes)]
 
 
-# --- libdevice and other device functions ------------------------------------------------------------------------------
+# --- libdevice and other device functions ---------------------------------------------------------------------------
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 _LIBDEVICE = {
-    "abs": np.abs, "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
-    "atan2": np.arctan2, "atanh": np.arctanh, "cbrt": np.cbrt, "ceil": np.ceil, "copysign": np.copysign, "cos": np.cos,
-    "cosh": np.cosh, "div_rn": np.divide, "erf": _erf, "exp": np.exp, "exp10": lambda x: np.power(10.0, x), "exp2": np.exp2,
-    "expm1": np.expm1, "fast_cosf": np.cos, "fast_dividef": np.divide, "fast_exp10f": lambda x: np.power(10.0, x),
-    "fast_expf": np.exp, "fast_log10f": np.log10, "fast_log2f": np.log2, "fast_logf": np.log, "fast_powf": np.power,
-    "fast_sinf": np.sin, "fast_tanf": np.tan, "fast_tanhf": np.tanh, "fdim": lambda x, y: np.maximum(x - y, 0), "floor": np.floor,
-    "fma": lambda x, y, z: x * y + z, "fmod": np.fmod, "hypot": np.hypot, "log": np.log, "log10": np.log10, "log1p": np.log1p,
-    "log2": np.log2, "nearbyint": np.rint, "pow": np.power, "rint": np.rint, "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
-    "rsqrt": lambda x: 1 / np.sqrt(x), "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh, "trunc": np.trunc,
+    "abs": np.abs,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "ceil": np.ceil,
+    "copysign": np.copysign,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "div_rn": np.divide,
+    "erf": _erf,
+    "exp": np.exp,
+    "exp10": lambda x: np.power(10.0, x),
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "fast_cosf": np.cos,
+    "fast_dividef": np.divide,
+    "fast_exp10f": lambda x: np.power(10.0, x),
+    "fast_expf": np.exp,
+    "fast_log10f": np.log10,
+    "fast_log2f": np.log2,
+    "fast_logf": np.log,
+    "fast_powf": np.power,
+    "fast_sinf": np.sin,
+    "fast_tanf": np.tan,
+    "fast_tanhf": np.tanh,
+    "fdim": lambda x, y: np.maximum(x - y, 0),
+    "floor": np.floor,
+    "fma": lambda x, y, z: x * y + z,
+    "fmod": np.fmod,
+    "hypot": np.hypot,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "nearbyint": np.rint,
+    "pow": np.power,
+    "rint": np.rint,
+    "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "trunc": np.trunc,
 }
 _TESTS = {"isnan": np.isnan, "isinf": np.isinf, "finitef": np.isfinite, "isfinited": np.isfinite, "signbit": np.signbit}
 
@@ -218,7 +269,8 @@ def _patch_once():
 def install():
     global _shipped_fma, _shipped_dot_scaled, _shipped_rmw, _shipped_reduce, _shipped_scan
     _shipped_fma, _shipped_dot_scaled = InterpreterBuilder.create_fma, InterpreterBuilder.create_dot_scaled
-    _shipped_rmw, _shipped_reduce, _shipped_scan = InterpreterBuilder.create_atomic_rmw, ReduceOps.generic_reduce, ScanOps.generic_scan
+    _shipped_rmw = InterpreterBuilder.create_atomic_rmw
+    _shipped_reduce, _shipped_scan = ReduceOps.generic_reduce, ScanOps.generic_scan
     np.seterr(all="ignore")
     interpreter._get_np_dtype = np_dtype
     for fn in (cast_impl, create_fp_to_fp, create_clampf, create_fma, create_dot, create_dot_scaled, create_atomic_rmw):
@@ -229,5 +281,6 @@ def install():
     for module in (generic_libdevice, extra_cuda.libdevice):
         for name in [n for n, f in vars(module).items() if inspect.isfunction(f)]:
             setattr(module, name, _device_function(name))
-    extra_cuda.gdc_wait = extra_cuda.gdc_launch_dependents = lambda *args, **kwargs: None  # nothing runs at the same time
+    # nothing runs at the same time here
+    extra_cuda.gdc_wait = extra_cuda.gdc_launch_dependents = lambda *args, **kwargs: None
     _patch_once()

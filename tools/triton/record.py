@@ -1,8 +1,8 @@
 """Records what a submission launches, without a GPU.
 
 run() is called with tensors that have no values, under a Triton driver that writes launches down instead of performing
-them. Kernels compile in threads meanwhile. Each workload is recorded twice, with its tensors at other addresses; the two
-must agree. What comes out are kernels (cubin, PTX, resources) and one plan of steps per workload.
+them. Kernels compile meanwhile (kernels.py). Each workload is recorded twice, with its tensors at other addresses; the
+two must agree. What comes out are kernels (cubin, PTX, resources) and one plan of steps per workload.
 
 In: a job as JSON on stdin, {"source", "target", "workloads": [{"id", "params", "tensors": [{"name", "dtype", "shape",
 "role"}]}]}. Out: the result as JSON on file descriptor 3. With arguments, by hand: see job.py.
@@ -11,203 +11,29 @@ In a plan, a scalar is {TYPE: value}, where integers above 2^53 and non-finite f
 box of a tensor map are listed innermost first, as cuTensorMapEncodeTiled takes them (one stride fewer than extents).
 """
 import base64
-import concurrent.futures
 import contextlib
 import hashlib
 import json
 import math
 import os
 import re
-import subprocess
 import sys
 import tempfile
-import time
 import traceback
 import types
 
 import d2k
+import kernels
 import load
-
-os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # Triton's own default; it warns when this is unset
-for _name in [n for n in os.environ if n.startswith(("TRITON_", "LLVM_", "MLIR_", "PTXAS_")) and n != "TRITON_DEFAULT_FP_FUSION"]:
-    del os.environ[_name]  # what is built must not depend on somebody's settings
-
 import triton
-import triton.backends.nvidia.compiler as nvidia_compiler
-import triton.runtime.cache
-from triton.backends.compiler import GPUTarget
 from triton.backends.driver import expand_signature
 from triton.backends.nvidia.driver import TMA_DTYPE_DEVICE_TO_HOST, TMA_TF32
-from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime import jit
 from triton.runtime.autotuner import Autotuner
-from triton.runtime.errors import PTXASError
 
-TARGETS = {"sm_90": (90, 132), "sm_100": (100, 148)}  # compute capability, SMs
-MAX_SHARED = 227 * 1024  # bytes one block may have, on both
-MAX_TENSOR_MEMORY = 512  # columns
-MAX_THREADS = 1024
 MAX_STEPS = 4096
-MAX_COMPILING = 8  # kernels at a time
 L2_PROMOTION_128B = 2  # what Triton's launcher asks for
 PARAMS = {"u1": "i1", "fp16": "f16", "fp32": "f32", "fp64": "f64", "nvTmaDesc": "tensormap"}
-
-
-class Unusable(Exception):
-    """One compiled variant cannot be used; autotuning drops it, anything else fails with it."""
-
-    def __init__(self, status, message):
-        super().__init__(message)
-        self.status = status
-
-
-# --- compiling -------------------------------------------------------------------------------------------------------
-
-ptxas_logs = {}  # PTX text: what ptxas said about it
-
-
-def run_ptxas(command, **options):
-    """subprocess.run for Triton's call of ptxas, keeping what it reports before Triton deletes it."""
-    try:
-        return subprocess.run(command, **options)
-    finally:
-        with open(command[-3]) as ptx, open(options["stderr"].name) as log:
-            ptxas_logs[ptx.read()] = log.read()
-
-
-def resources(name, ptx):
-    """Registers, spilled bytes and stack bytes of a kernel, as ptxas reports them; None where it does not."""
-    log = ptxas_logs.get(ptx, "")
-    log = log[max(log.find(f"Function properties for {name}\n"), 0):]
-    found = [re.search(p, log) for p in (r"Used (\d+) registers", r"(\d+) bytes spill stores", r"(\d+) bytes stack frame")]
-    return [int(m[1]) if m else None for m in found]
-
-
-def ptxas_notes(ptx):
-    """Warnings worth an author's attention, such as wgmma instructions being serialised."""
-    found = re.findall(r"^\S+ (warning|info)\s*: (.*)$", ptxas_logs.get(ptx, ""), re.M)
-    return list(dict.fromkeys(text for kind, text in found if kind == "warning" or "Potential Performance" in text))
-
-
-def source_of(ptx, number):
-    """The submission's line that line `number` of the PTX was made from, and that line of PTX."""
-    lines = ptx.splitlines()[:number]
-    own = {m[1] for m in re.finditer(rf'\.file\s+(\d+) "(?:[^"]*/)?{re.escape(load.FILE)}"', ptx)}
-    for text in reversed(lines):
-        m = re.match(r"\s*\.loc\s+(\d+) (\d+)", text)
-        if m and m[1] in own:
-            return int(m[2]), lines[-1].strip()
-    return None, lines[-1].strip() if lines else ""
-
-
-def explain_ptxas(error):
-    """What ptxas said, with the submission's lines in place of those of a file that is gone."""
-    m = re.search(r"`ptxas` stderr:\n(.*?)\n(?:Repro command|\Z)", str(error), re.S)
-    said = m[1] if m else str(error)
-    ptx = next((p for p, log in ptxas_logs.items() if log.strip() and log.strip() in str(error)), "")
-
-    def place(m):
-        line, instruction = source_of(ptx, int(m[1]))
-        return (f"{load.FILE}:{line}: " if line else "") + (f"in '{instruction}': " if instruction else "")
-
-    said = re.sub(r"\S*\.ptx, line (\d+); (?:error|fatal)\s*: ", place, said)
-    said = re.sub(r"^.*Ptx assembly aborted.*\n?", "", said, flags=re.M)
-    return re.sub(r"^ptxas\S* (?:(?:fatal|error|info)\s*: )?", "", said, flags=re.M).strip()
-
-
-def locate(src, lineno):
-    """The submission's line for line `lineno` of a jitted function's text, and that function's name."""
-    for fn in jit._triton_jit_function_registry.values():
-        if fn._src == src:
-            own = fn.file_name == load.FILE
-            return (fn.def_file_line_number + lineno - 1 if own else None), fn.__name__
-    return None, None
-
-
-def describe_compile_error(error):
-    """A compilation error as its chain of places, outermost first, ending in what was wrong."""
-    places, reason = [], ""
-    while error is not None:
-        if isinstance(error, CompilationError):
-            lineno = getattr(error.node, "lineno", None)
-            line, name = locate(error.src, lineno) if lineno else (None, None)
-            if line:
-                places.append(f"{load.FILE}:{line}: in {name}: {load.source_line(line)}")
-            reason = error.error_message or reason
-        else:
-            reason = f"{type(error).__name__}: {error}"
-        error = error.__cause__
-    return "\n".join(list(dict.fromkeys(places)) + [str(reason).strip() or "compilation failed"])
-
-
-class Kernel:
-    """A kernel being compiled. Triton sees just enough of its CompiledKernel to launch it."""
-
-    function = packed_metadata = None
-
-    def __init__(self, source, future):
-        self.source, self.future = source, future
-        self.line = source.fn.def_file_line_number if source.fn.file_name == load.FILE else None
-
-    def launch_metadata(self, grid, stream, *args):
-        return None
-
-    def run(self, x, y, z, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *args):
-        recorder().launch(self, (x, y, z), args)
-
-    def result(self):
-        """Triton's compiled kernel, or Unusable."""
-        name = self.source.name
-        try:
-            compiled = self.future.result()
-        except PTXASError as e:
-            text = explain_ptxas(e)
-            lacking = re.search(r"Register allocation failed|Insufficient registers|too many|too much", text)
-            raise Unusable("out_of_resources" if lacking else "compile_error", f"kernel {name}: ptxas failed:\n{text}") from e
-        except CompileTimeAssertionFailure as e:
-            raise Unusable("compile_error", describe_compile_error(e)) from e
-        except CompilationError as e:
-            raise load.Refusal("compile_error", describe_compile_error(e)) from e
-        except Exception as e:
-            where = f"{load.FILE}:{self.line}: " if self.line else ""
-            raise load.Refusal("compile_error", f"{where}in {name}: {type(e).__name__}: {e}") from e
-        self.check_limits(name, compiled.metadata)
-        return compiled
-
-    def check_limits(self, name, m):
-        limits = (("bytes of shared memory", m.shared, MAX_SHARED), ("threads", m.num_warps * m.warp_size, MAX_THREADS),
-                  ("columns of tensor memory", getattr(m, "tmem_size", None) or 0, MAX_TENSOR_MEMORY))
-        for what, used, limit in limits:
-            if used > limit:
-                where = f"{load.FILE}:{self.line}: " if self.line else ""
-                raise Unusable("out_of_resources", f"{where}kernel {name} needs {used} {what}; the limit is {limit}")
-
-    def __getattr__(self, name):
-        return getattr(self.future.result(), name)
-
-
-class Compiler:
-    """Takes the place of JITFunction._do_compile: same kernels, but made in threads."""
-
-    def __init__(self, threads):
-        self.pool = concurrent.futures.ThreadPoolExecutor(threads)
-        self.seconds = 0.0  # summed over kernels
-
-    def start(self, fn, key, signature, device, constexprs, options, attrs, warmup):
-        kernels, _, target, _, _ = fn.device_caches[device]
-        if getattr(options, "ir_override", None):
-            raise load.Refusal("host_error", "ir_override is not supported: kernels come from the submission's source")
-        source = fn.ASTSource(fn, signature, constexprs, attrs)
-        kernels[key] = Kernel(source, self.pool.submit(self.compile, fn, source, target, options))
-        return kernels[key]
-
-    def compile(self, fn, source, target, options):
-        start = time.perf_counter()
-        try:
-            return fn.compile(source, target=target, options=options.__dict__)
-        finally:
-            self.seconds += time.perf_counter() - start
-
 
 # --- recording -------------------------------------------------------------------------------------------------------
 
@@ -228,8 +54,11 @@ def capture(type_, arg):
     if type_.startswith("tensordesc"):
         if "im2col" in type_:
             raise TypeError("im2col descriptors are not supported")
-        return types.SimpleNamespace(base=capture("*", arg.base), shape=list(arg.shape), strides=list(arg.strides),
-                                     nan=arg.padding == "nan", tf32=arg.round_f32_to_tf32)
+        return types.SimpleNamespace(base=capture("*", arg.base),
+                                     shape=list(arg.shape),
+                                     strides=list(arg.strides),
+                                     nan=arg.padding == "nan",
+                                     tf32=arg.round_f32_to_tf32)
     if type_.startswith("*"):
         while isinstance(arg, jit.TensorWrapper):
             arg = arg.base
@@ -255,10 +84,19 @@ def tensor_map(desc, meta):
     """The arguments of cuTensorMapEncodeTiled for a host-side descriptor."""
     extents = [n * (2 if meta["fp4_padded"] and i == len(desc.shape) - 1 else 1) for i, n in enumerate(desc.shape)]
     dtype = TMA_TF32 if desc.tf32 else TMA_DTYPE_DEVICE_TO_HOST[meta["elem_type"]]
-    return {"tensormap": dict(desc.base, dtype=dtype, dims=extents[::-1],
-                              strides_bytes=[n * meta["elem_size"] for n in desc.strides[-2::-1]],
-                              box=list(meta["block_size"])[::-1], element_strides=[1] * len(extents), swizzle=meta["swizzle"],
-                              interleave=0, l2promo=L2_PROMOTION_128B, oob=1 if desc.nan else 0)}
+    return {
+        "tensormap":
+        dict(desc.base,
+             dtype=dtype,
+             dims=extents[::-1],
+             strides_bytes=[n * meta["elem_size"] for n in desc.strides[-2::-1]],
+             box=list(meta["block_size"])[::-1],
+             element_strides=[1] * len(extents),
+             swizzle=meta["swizzle"],
+             interleave=0,
+             l2promo=L2_PROMOTION_128B,
+             oob=1 if desc.nan else 0)
+    }
 
 
 def arguments(signature, args, metas):
@@ -275,7 +113,11 @@ def arguments(signature, args, metas):
             if metas:
                 out.append(tensor_map(arg, metas.pop(0)))
             else:
-                out += [arg.base, *(scalar("i64", n) for n in arg.shape + arg.strides), scalar("i1", arg.nan), scalar("i1", arg.tf32)]
+                out += [
+                    arg.base, *(scalar("i64", n) for n in arg.shape + arg.strides),
+                    scalar("i1", arg.nan),
+                    scalar("i1", arg.tf32)
+                ]
             out += [scalar("i32", n) for n in arg.shape] + [scalar("i64", n) for n in arg.strides]
         else:
             out.append(scalar(type_, arg))
@@ -289,8 +131,10 @@ def parameters(signature, metas):
         for t in types_:
             yield from flat(t) if isinstance(t, tuple) else (t, )
 
-    return ["ptr" if t.startswith("*") else PARAMS.get(t, t) for t in flat(expand_signature(signature, metas, "nvTmaDesc"))
-            if t != "constexpr"]
+    return [
+        "ptr" if t.startswith("*") else PARAMS.get(t, t) for t in flat(expand_signature(signature, metas, "nvTmaDesc"))
+        if t != "constexpr"
+    ]
 
 
 class Recording:
@@ -300,7 +144,7 @@ class Recording:
         self.workload, self.num_sms = workload, num_sms
         # aligned to exactly 256 bytes, what a buffer on the device may count on; other distances in each repeat
         self.gap = (2 << 20) + repeat * (1 << 20)
-        self.next = (0x7f0000000000 if repeat == 0 else 0x7a5500000000) + 256
+        self.next = (0x7f0000000000, 0x7a5500000000)[repeat] + 256 * (1 + 2 * repeat)
         self.buffers, self.steps, self.scratches, self.variants = [], [], 0, None
         self.tensors = [self.tensor(t) for t in workload["tensors"]]
 
@@ -381,42 +225,6 @@ def tune(tuner, *args, **kwargs):
     recorder().tune(configs, lambda config: tuner.fn.run(*args, **kwargs, **config.all_kwargs()))
 
 
-class Driver:
-    """What Triton asks of an active driver before a launch. Nothing is ever loaded or launched."""
-
-    def __init__(self, capability):
-        self.target = GPUTarget("cuda", capability, 32)
-        self.utils = types.SimpleNamespace(get_device_properties=lambda device: {
-            "max_shared_mem": MAX_SHARED, "multiprocessor_count": recorder().num_sms, "warpSize": 32})
-
-    def get_current_target(self):
-        return self.target
-
-    def get_current_device(self):
-        return 0
-
-    def get_current_stream(self, device):
-        return 0
-
-    def get_device_capability(self, device=0):
-        return divmod(self.target.arch, 10)
-
-
-def install(capability, threads):
-    """Puts the recording parts into Triton and returns the compiler."""
-    compiler = Compiler(threads)
-    triton.runtime.driver.set_active(Driver(capability))
-    jit.JITFunction._do_compile = lambda fn, *args: compiler.start(fn, *args)
-    Autotuner.run = tune
-    triton.knobs.runtime.launch_enter_hook = triton.knobs.runtime.launch_exit_hook = None
-    # The cache lives as long as this process, so its key need not tell one Triton from another by hashing 300 MB.
-    triton.runtime.cache.triton_key = lambda: triton.__version__
-    nvidia_compiler.subprocess = types.SimpleNamespace(run=run_ptxas, check_output=subprocess.check_output,
-                                                       CalledProcessError=subprocess.CalledProcessError)
-    nvidia_compiler.print = lambda *args: None  # on an error of ptxas it would print the whole PTX
-    return compiler
-
-
 # --- the bundle's parts ----------------------------------------------------------------------------------------------
 
 
@@ -428,16 +236,27 @@ class Bundle:
 
     def kernel(self, compiled, params):
         m, cubin, ptx = compiled.metadata, compiled.asm["cubin"], compiled.asm["ptx"]
-        registers, spills, stack = resources(m.name, ptx)
-        facts = dict(name=m.name, hash=hashlib.sha256(cubin).hexdigest(), shared=m.shared, num_warps=m.num_warps, num_ctas=m.num_ctas,
-                     cluster=[m.num_ctas, 1, 1], cooperative=bool(m.launch_cooperative_grid), pdl=bool(m.launch_pdl),
-                     registers=registers, spills=spills, stack=stack, global_scratch_size=m.global_scratch_size,
-                     global_scratch_align=m.global_scratch_align, profile_scratch_size=m.profile_scratch_size, params=params)
+        registers, spills, stack = kernels.resources(m.name, ptx)
+        facts = dict(name=m.name,
+                     hash=hashlib.sha256(cubin).hexdigest(),
+                     shared=m.shared,
+                     num_warps=m.num_warps,
+                     num_ctas=m.num_ctas,
+                     cluster=[m.num_ctas, 1, 1],
+                     cooperative=bool(m.launch_cooperative_grid),
+                     pdl=bool(m.launch_pdl),
+                     registers=registers,
+                     spills=spills,
+                     stack=stack,
+                     global_scratch_size=m.global_scratch_size,
+                     global_scratch_align=m.global_scratch_align,
+                     profile_scratch_size=m.profile_scratch_size,
+                     params=params)
         key = json.dumps(facts)
         if key not in self.index:
             self.index[key] = len(self.kernels)
             self.kernels.append(dict(facts, cubin=base64.b64encode(cubin).decode(), ptx=ptx))
-            self.notes += [f"kernel {m.name}: {note}" for note in ptxas_notes(ptx)]
+            self.notes += [f"kernel {m.name}: {note}" for note in kernels.ptxas_notes(ptx)]
         return self.index[key]
 
     def variant(self, launch):
@@ -445,7 +264,9 @@ class Bundle:
         signature = launch.kernel.source.signature.values()
         metas = list(getattr(compiled.metadata, "tensordesc_meta", None) or [])
         params = parameters(signature, metas)
-        return dict(kernel=self.kernel(compiled, params), grid=list(launch.grid), args=arguments(signature, launch.args, metas),
+        return dict(kernel=self.kernel(compiled, params),
+                    grid=list(launch.grid),
+                    args=arguments(signature, launch.args, metas),
                     config=launch.config)
 
     def launch(self, variants):
@@ -454,7 +275,7 @@ class Bundle:
         for v in variants:
             try:
                 made = self.variant(v)
-            except (Unusable, load.Refusal) as e:
+            except (kernels.Unusable, load.Refusal) as e:
                 where = f"launched at {load.FILE}:{v.line}: {load.source_line(v.line)}" if v.line else ""
                 config = f"in the configuration {v.config}" if v.config and len(variants) > 1 else ""
                 unusable = load.Refusal(e.status, "\n".join(filter(None, (str(e), config, where))))
@@ -468,11 +289,12 @@ class Bundle:
         return {"op": "launch", "variants": usable}
 
     def plan(self, r):
-        return dict(workload=r.workload["id"], buffers=[dict(name=b.name, bytes=b.nbytes, role=b.role) for b in r.buffers],
+        return dict(workload=r.workload["id"],
+                    buffers=[dict(name=b.name, bytes=b.nbytes, role=b.role) for b in r.buffers],
                     steps=[s if isinstance(s, dict) else self.launch(s) for s in r.steps])
 
 
-def differ(a, b, kernels):
+def differ(a, b, compiled):
     """In words, the first thing in which two recordings of a workload differ."""
     if a["buffers"] != b["buffers"]:
         return "the scratch tensors differ"
@@ -482,7 +304,7 @@ def differ(a, b, kernels):
         if s["op"] != t["op"] or s["op"] == "fill":
             return f"step {i + 1} differs"
         for v, w in zip(s["variants"], t["variants"]):
-            name = kernels[v["kernel"]]["name"]
+            name = compiled[v["kernel"]]["name"]
             if v["kernel"] != w["kernel"]:
                 return f"step {i + 1} launches {name} compiled in two ways, or two kernels"
             for what in ("grid", "config"):
@@ -495,9 +317,10 @@ def differ(a, b, kernels):
     return f"one has {len(a['steps'])} steps, the other {len(b['steps'])}"
 
 
-def record(job, threads):
-    capability, num_sms = TARGETS[job["target"]]
-    compiler = install(capability, threads)
+def record(job):
+    compiler = kernels.install(job["target"], lambda *launch: recorder().launch(*launch))
+    Autotuner.run = tune
+    num_sms = kernels.TARGETS[job["target"]][1]
     run = load.load(job["source"])
     pairs = []
     for workload in job["workloads"]:
@@ -513,17 +336,21 @@ def record(job, threads):
             raise load.Refusal("no_launch", f"run() launched no kernel for workload '{name}'")
         plan, again = bundle.plan(first), bundle.plan(second)
         if plan != again:
-            raise load.Refusal("unstable_plan", f"two calls of run() with the same shapes differ (workload '{name}'): "
-                               f"{differ(plan, again, bundle.kernels)}\nrun() must depend on shapes, types and parameters only")
+            raise load.Refusal(
+                "unstable_plan", f"two calls of run() with the same shapes differ (workload '{name}'): "
+                f"{differ(plan, again, bundle.kernels)}\nrun() must depend on shapes, types and parameters only")
         bundle.plans.append(plan)
-    return dict(message="\n".join(bundle.notes), kernels=bundle.kernels, plans=bundle.plans, compile_seconds=compiler.seconds)
+    return dict(message="\n".join(bundle.notes),
+                kernels=bundle.kernels,
+                plans=bundle.plans,
+                compile_seconds=sum(compiler.seconds))
 
 
-def attempt(job, threads):
+def attempt(job):
     """The result of a job. A failure of this program, as opposed to the submission's, is a tool_error."""
     result = dict(status="ok", message="", triton=triton.__version__, kernels=[], plans=[], compile_seconds=None)
     try:
-        result |= record(job, threads)
+        result |= record(job)
     except load.Refusal as e:
         result |= dict(status=e.status, message=str(e))
     except Exception:
@@ -540,8 +367,9 @@ def print_result(r):
         print(r["message"])
     for i, k in enumerate(r["kernels"]):
         flags = "".join(f" {f}" for f in ("cooperative", "pdl") if k[f])
-        print(f"kernel {i} {k['name']}: {k['registers']} registers, {k['spills']} bytes spilled, {k['stack']} stack, {k['shared']} shared, "
-              f"{k['num_warps']} warps, {k['num_ctas']} CTAs{flags}, global scratch {k['global_scratch_size']}, {k['hash'][:12]}")
+        print(f"kernel {i} {k['name']}: {k['registers']} registers, {k['spills']} bytes spilled, {k['stack']} stack, "
+              f"{k['shared']} shared, {k['num_warps']} warps, {k['num_ctas']} CTAs{flags}, "
+              f"global scratch {k['global_scratch_size']}, {k['hash'][:12]}")
     for p in r["plans"]:
         scratch = sum(b["bytes"] for b in p["buffers"] if b["role"] == "scratch")
         print(f"plan {p['workload']}: {len(p['steps'])} steps, {scratch} bytes of scratch")
@@ -549,9 +377,10 @@ def print_result(r):
             if s["op"] == "fill":
                 print(f"  fill {s['buffer']} {s['bytes']} bytes")
             for v in s.get("variants", [])[:6]:
-                args = " ".join(f"{a['ptr']}+{a['offset']}" if "ptr" in a else ",".join(f"{v}" for v in a.values()) for a in v["args"])
-                print(f"  kernel {v['kernel']} {r['kernels'][v['kernel']]['name']} grid {v['grid']} args {args}"
-                      + (f" [{v['config']}]" if v["config"] else ""))
+                args = " ".join(f"{a['ptr']}+{a['offset']}" if "ptr" in a else ",".join(f"{v}" for v in a.values())
+                                for a in v["args"])
+                print(f"  kernel {v['kernel']} {r['kernels'][v['kernel']]['name']} grid {v['grid']} args {args}" +
+                      (f" [{v['config']}]" if v["config"] else ""))
             if len(s.get("variants", [])) > 6:
                 print(f"  ... and {len(s['variants']) - 6} more configurations")
         if len(p["steps"]) > 40:
@@ -561,16 +390,15 @@ def print_result(r):
 
 
 def main():
-    threads = min(len(os.sched_getaffinity(0)), MAX_COMPILING)
     with tempfile.TemporaryDirectory() as cache:
         triton.knobs.cache.dir = cache
         if len(sys.argv) > 1:
             import job
-            result = attempt(job.by_hand("bench", "Compile a submission and show its kernels and launches."), threads)
+            result = attempt(job.by_hand("bench", "Compile a submission and show its kernels and launches."))
             print_result(result)
             return result["status"] != "ok"
         os.set_inheritable(3, False)
-        text = json.dumps(attempt(json.load(sys.stdin), threads), allow_nan=False)
+        text = json.dumps(attempt(json.load(sys.stdin)), allow_nan=False)
         with open(3, "w") as out:
             out.write(text)
     sys.stdout.flush()
