@@ -165,6 +165,16 @@ run d2k-build --source mine.py --task nosuch
 exits 1 'a missing task'
 is "$(<out)" '' 'gives no record'
 
+run "$D2K_PYTHON" "$root/tools/triton/record.py" --task mini mine.py
+exits 0 'the recorder by hand'
+like "$(<out)" 'status: ok.kernel 0 scale: [0-9]+ registers.*plan w: 1 steps.*grid \[63, 1, 1\] args x\+0 y\+0 64000' 'shows kernels and plans'
+run "$D2K_PYTHON" "$root/tools/triton/record.py" --task mini <(fixture syntax)
+exits 1 'a submission with an error'
+like "$(<out)" 'status: syntax_error.submission.py:7' 'by hand too'
+run "$D2K_PYTHON" "$root/tools/triton/interpret.py" --task mini mine.py
+exits 0 'the interpreter by hand'
+like "$(<out)" 'small: ok.  y \[100, 64\]: mean .* 0 not finite' 'shows the outputs'
+
 # streams
 run d2k-build </dev/null
 exits 0 'empty input'

@@ -13,6 +13,8 @@ exits 5 'its exit status comes back'
 
 SECRET=key box -- env
 is "$(sort out)" $'PATH=/usr/local/bin:/usr/bin:/bin\nPWD=/tmp' 'the environment is empty but for PATH'
+SECRET=key box -- sh -c 'cat /proc/*/environ 2>/dev/null | tr "\0" "\n"'
+unlike "$(<out)" SECRET 'nor does any process in it show ours'
 box env:it -- sh -c 'echo $GIVEN'
 is "$(<out)" it 'and what is set by name'
 box -- sh -c "ls -d $D2K_ROOT $HOME $PWD /var /home /root /opt /srv /mnt 2>/dev/null"
@@ -63,6 +65,14 @@ box -- sh -c 'setsid sleep 4712 >/dev/null 2>&1 & exit 0'
 sleep 0.2
 ok bash -c '! pgrep -f "^sleep 4712"' -- 'so does the end of the program'
 
+"$D2K_BUILD/tests/d2k-sandbox" -- sleep 4713 &
+pid=$!
+sleep 0.5
+kill -9 $pid
+wait $pid 2>/dev/null
+sleep 0.2
+ok bash -c '! pgrep -f "^sleep 4713"' -- 'even if it is killed that started it'
+
 if [ -x "$D2K_ROOT/.venv/bin/python3" ]; then
 	box python -- "$D2K_ROOT/.venv/bin/python3" -c 'import triton; print(triton.__version__)'
 	is "$(<out)" 3.9.0 'Python and Triton can be bound'
@@ -80,6 +90,10 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 12345 --clear-groups --regid 12345 -- t
 	else
 		like "$(<out)" '^CapEff:.0000000000000000' 'an ordinary user gets a sandbox'
 		is "$(stat -c %u mine/f)" 12345 'whose files are his'
+		SECRET=key run setpriv --reuid 12345 --clear-groups --regid 12345 -- ./box -- \
+			sh -c 'cat /proc/*/environ 2>/dev/null | tr "\0" "\n"'
+		unlike "$(<out)" SECRET 'and that does not show his environment'
+		like "$(<out)" PATH 'although it can be read'
 	fi
 fi
 t_done

@@ -94,6 +94,17 @@ static void add_system(struct argv *a)
 		ADD(a, "--ro-bind-try", *p, *p);
 }
 
+/* bwrap stays in the sandbox as its first process, and /proc shows the environment it was started with: it gets none of
+ * ours, which may hold keys. */
+static void add_bwrap(struct argv *a)
+{
+	const char *path = getenv("PATH");
+
+	ADD(a, "env", "-i");
+	argv_addf(a, "PATH=%s", path ? path : "/usr/bin:/bin");
+	ADD(a, "bwrap");
+}
+
 static void add_isolation(struct argv *a)
 {
 	ADD(a, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
@@ -130,7 +141,7 @@ static int try_mode(void)
 	struct err e = { "" };
 	int failed;
 
-	ADD(&a, "bwrap");
+	add_bwrap(&a);
 	add_isolation(&a);
 	add_system(&a);
 	ADD(&a, "--tmpfs", "/tmp", "--");
@@ -220,7 +231,7 @@ int sandbox_command(const struct sandbox *s, struct argv *out, struct err *e)
 {
 	if (sandbox_works(e))
 		return -1;
-	ADD(out, "bwrap");
+	add_bwrap(out);
 	add_isolation(out);
 	add_system(out);
 	hide_project(out);

@@ -23,7 +23,7 @@ void sandbox_rw(struct sandbox *s, const char *from, const char *to);
 void sandbox_env(struct sandbox *s, const char *name, const char *value);
 /* Binds the private Python environment and its interpreter's files read-only, at their own paths. */
 int sandbox_python(struct sandbox *s, struct err *e);
-/* Appends the whole command line (bwrap, options, prlimit, "--"); the caller appends the program. */
+/* Appends the whole command line (env, bwrap, options, prlimit, "--"); the caller appends the program. */
 int sandbox_command(const struct sandbox *s, struct argv *out, struct err *e);
 void sandbox_release(struct sandbox *s);
 /* 0 when bubblewrap works here; else -1 with the reason (missing, user namespaces forbidden, ...). Tested once. */
