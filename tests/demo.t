@@ -45,6 +45,24 @@ for what in scripted Correctness demo; do
 done
 ok test -s demo/report.md -- "and is kept as report.md"
 
+# The table of fields in README.md: "| `build.status`, `.log` | ..." names build.status and build.log.
+fields() {
+	sed -n '/^## The record/,/^## What is timed/p' "$D2K_ROOT/README.md" | grep '^| `' | cut -d'|' -f2 |
+		grep -oE '`[^`]+`' | tr -d '`' | while read -r field; do
+		[[ $field != .* ]] || field=${section}$field
+		section=${field%%.*}
+		echo "$field"
+	done
+}
+has_field() {
+	jq -e --arg f "$1" '($f / ".") as $p | getpath($p[:-1]) | has($p[-1])' "$records" >has.out && ! grep -q false has.out
+}
+fields >fields.txt
+ok test "$(wc -l <fields.txt)" -gt 30 -- "README.md names the fields"
+while read -r field; do
+	ok has_field "$field" -- "every record has $field"
+done <fields.txt
+
 # Again, nothing is left to do: the same bytes, at once.
 cp "$records" before
 SECONDS=0
