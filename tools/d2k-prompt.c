@@ -260,7 +260,7 @@ static void list_task(const char *name)
 /* An empty list gets its defaults; a value given twice would make the same trial twice. */
 static void settle(struct opt_list *list, const char *option, const char *const *defaults, int n)
 {
-	if (!list->n) {
+	if (!list->n && n) {
 		list->v = xcalloc((size_t)n + 1, sizeof *list->v);
 		memcpy(list->v, defaults, (size_t)n * sizeof *list->v);
 		list->n = n;
@@ -285,13 +285,15 @@ static void check_task(const char *name, char *const *known, int n)
 static void check_target(void)
 {
 	char *path;
+	bool described;
 
 	if (strncmp(o.target, "sm_", 3) || strspn(o.target + 3, "0123456789a") != strlen(o.target + 3))
 		die_usage("--target '%s' is not of the form sm_90", o.target);
 	path = file_in_root("tools/prompt/%s.md", o.target);
-	if (!file_exists(path))
-		die_usage("--target '%s' has no description (tools/prompt/%s.md)", o.target, o.target);
+	described = file_exists(path);
 	free(path);
+	if (!described)
+		die_usage("--target '%s' has no description (tools/prompt/%s.md)", o.target, o.target);
 }
 
 /* Everything wrong with the command line is found before the first record is written. */
@@ -312,8 +314,8 @@ static void check_options(char *const *known, int nknown)
 
 int main(int argc, char **argv)
 {
+	static char **known;	/* kept, however the program ends */
 	struct err e;
-	char **known;
 	int nknown;
 
 	if (opt_parse(&usage, opts, argc, argv))
