@@ -1,4 +1,4 @@
-/* file and opt: replacing files, removing trees made in bad faith, reading a command line. Run in a scratch folder. */
+/* file and opt: replacing files, where the project lies, reading a command line. Run in a scratch folder. */
 #include "file.h"
 #include "opt.h"
 #include "tap.h"
@@ -39,28 +39,6 @@ static void test_files(void)
 	ok(b.len > 100, "is read whole");
 	buf_release(&b);
 	ok(system("[ \"$(find a -type f)\" = a/b/f ]") == 0, "no temporary file is left");
-}
-
-static void test_remove_tree(void)
-{
-	struct err e;
-
-	ok(system("mkdir -p tree/x/y outside && touch outside/keep tree/.removed-0 tree/.removed-1 && ln -s ../outside "
-		  "tree/link &&"
-		  "ln -s ../../outside tree/x/link && ln -s nowhere tree/x/y/dangling && mkfifo tree/x/fifo && chmod 0 "
-		  "tree/x/y tree/x &&"
-		  "mkdir deep && cd deep && p=$(printf 'dddddddd/%.0s' $(seq 200)) &&"
-		  "for i in $(seq 10); do mkdir -p $p && cd -P $p && touch f || exit; done") == 0,
-		"trees made");
-	is_int(file_remove_tree("tree", &e), 0, "links, pipes, locked folders");
-	ok(!file_exists("tree") && file_exists("outside/keep"), "gone, and nothing outside");
-	is_int(file_remove_tree("deep", &e), 0, "deeper than a path can say");
-	ok(!file_exists("deep"), "gone too");
-	symlink("outside", "alias");
-	is_int(file_remove_tree("alias", &e), -1, "a link is no tree");
-	is_int(file_remove_tree("none", &e), -1, "nothing is no tree");
-	is_str(e.text, "cannot remove 'none': No such file or directory", "and why");
-	ok(file_exists("outside/keep"), "still there");
 }
 
 static void test_root(void)
@@ -170,7 +148,6 @@ static void test_options(void)
 int main(void)
 {
 	test_files();
-	test_remove_tree();
 	test_root();
 	test_options();
 	return done_testing();

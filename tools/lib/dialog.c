@@ -304,7 +304,7 @@ static int apply_end(struct dialog *d, const struct json *event, struct err *e)
 	return d->status && d->chosen_by ? 0 : err_set(e, "the end event is incomplete");
 }
 
-int dialog_apply(struct dialog *d, const struct json *event, struct err *e)
+static int apply(struct dialog *d, const struct json *event, struct err *e)
 {
 	static const struct {
 		const char *name;
@@ -325,7 +325,7 @@ int dialog_apply(struct dialog *d, const struct json *event, struct err *e)
 
 static int apply_line(const struct json *line, void *ctx, struct err *e)
 {
-	return dialog_apply(ctx, line, e);
+	return apply(ctx, line, e);
 }
 
 int dialog_resume(struct dialog *d, struct transcript *t, struct err *e)
@@ -341,7 +341,7 @@ int dialog_add(struct dialog *d, struct transcript *t, struct buf *line, struct 
 	if (!failed && !(event = json_parse(line->data, line->len, e)))
 		failed = -1;
 	if (!failed)
-		failed = dialog_apply(d, event, e);
+		failed = apply(d, event, e);
 	json_free(event);
 	buf_release(line);
 	return failed;

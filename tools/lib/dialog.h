@@ -1,5 +1,5 @@
 /* The state of a run as a function of its transcript. Each event is written by a dialog_emit_*() and read by
- * dialog_apply(), for a new event as for one from the file, so a resumed run stands exactly where the first one did:
+ * one function, for a new event as for one from the file, so a resumed run stands exactly where the first one did:
  *
  *     {"event":"start","version":1,"tool":..,"id":..,"model":..,"model_id":..,"model_kind":..,"prompt":SHA}
  *     {"event":"reply","turn":n,"elapsed":s,"attempts":n,"request":{..},"finish":..,"usage":{..},"content":..,
@@ -52,7 +52,6 @@ struct dialog {
 
 void dialog_init(struct dialog *d, const char *system, const char *user);
 void dialog_release(struct dialog *d);
-int dialog_apply(struct dialog *d, const struct json *event, struct err *e);
 /* Reads what the transcript has. */
 int dialog_resume(struct dialog *d, struct transcript *t, struct err *e);
 /* Appends an event to the transcript, then applies it. Releases line. */

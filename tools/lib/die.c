@@ -90,12 +90,6 @@ void die_usage(const char *fmt, ...)
 	exit(EXIT_USAGE);
 }
 
-void die_again(const char *fmt, ...)
-{
-	SAY(fmt);
-	exit(EXIT_AGAIN);
-}
-
 int err_set(struct err *e, const char *fmt, ...)
 {
 	va_list args;

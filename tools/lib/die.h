@@ -2,7 +2,7 @@
  *
  * A format that ends in ':' gets the text of errno appended. Control bytes in the finished message are shown as '?',
  * so text from outside cannot drive a terminal. Three levels: warn() for one bad record, die() when the tool cannot
- * work (exit 1), die_usage() for a wrong command line (exit 2), die_again() when a retry may help (exit 75). */
+ * work (exit 1), die_usage() for a wrong command line (exit 2). */
 #ifndef DIE_H
 #define DIE_H
 #include <stddef.h>
@@ -17,7 +17,6 @@ extern const char *die_program;
 void warn(const char *fmt, ...) DIE_PRINTF(1, 2);
 _Noreturn void die(const char *fmt, ...) DIE_PRINTF(1, 2);
 _Noreturn void die_usage(const char *fmt, ...) DIE_PRINTF(1, 2);
-_Noreturn void die_again(const char *fmt, ...) DIE_PRINTF(1, 2);
 
 /* Error text that a library function fills for its caller, who knows the context and prints it. */
 struct err {

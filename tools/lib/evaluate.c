@@ -226,7 +226,8 @@ static void add_kernels(struct buf *out, const struct json *build)
 	}
 }
 
-void evaluate_words(const struct json *record, bool profile, struct buf *out)
+/* The words for a record that went through build and time. */
+static void add_record(const struct json *record, bool profile, struct buf *out)
 {
 	const struct json *build = json_get(record, "build"), *time = json_get(record, "time");
 	const char *status = json_get_str(build, "status");
@@ -261,7 +262,7 @@ static void read_answer(const struct buf *line, bool profile, struct evaluation 
 	} else {
 		snprintf(out->status, sizeof out->status, "%s", time && built ? time : build);
 		out->speedup = json_num(json_path(record, "time.speedup"), NAN);
-		evaluate_words(record, profile, &out->text);
+		add_record(record, profile, &out->text);
 	}
 	json_free(record);
 }

@@ -25,6 +25,4 @@ enum evaluate_end {
 
 enum evaluate_end evaluate(const struct evaluator *v, const struct record *trial, const char *source, bool profile,
 			   struct evaluation *out, struct err *e);
-/* The words for a record that went through build and time. */
-void evaluate_words(const struct json *record, bool profile, struct buf *out);
 #endif

@@ -1,6 +1,5 @@
-/* Whole files, trees of folders, and where the project lies. */
+/* Whole files, folders, and where the project lies. */
 #include "file.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -122,104 +121,6 @@ int file_mkdirs(const char *path, struct err *e)
 bool file_exists(const char *path)
 {
 	return access(path, F_OK) == 0;
-}
-
-/* Opens a folder inside dir, without following a link or leaving the file system, even when its mode forbids that. */
-static int open_folder(int dir, const char *name, dev_t dev)
-{
-	struct stat st;
-
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return -1;
-	if (!S_ISDIR(st.st_mode) || (dev && st.st_dev != dev)) {
-		errno = S_ISDIR(st.st_mode) ? EXDEV : ENOTDIR;
-		return -1;
-	}
-	if ((st.st_mode & 0700) != 0700 && fchmodat(dir, name, 0700, 0))
-		return -1;
-	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static bool is_dots(const struct dirent *entry)
-{
-	return !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-}
-
-static int remove_plain(int dir, const char *name)
-{
-	return unlinkat(dir, name, 0) && unlinkat(dir, name, AT_REMOVEDIR) ? -1 : 0;
-}
-
-/* Moves the folder `name` of dir up into root, under a name that is free there. */
-static int move_up(int dir, const char *name, int root, dev_t dev)
-{
-	static unsigned long serial;
-	char fresh[64];
-	int rc, fd = open_folder(dir, name, dev);	/* makes it ours to move */
-
-	if (fd < 0)
-		return -1;
-	close(fd);
-	do {
-		snprintf(fresh, sizeof fresh, ".removed-%lu", serial++);
-		rc = renameat2(dir, name, root, fresh, RENAME_NOREPLACE);
-	} while (rc && errno == EEXIST);
-	return rc;
-}
-
-/* Removes one entry of root. Folders inside it that are not empty move up into root and get their turn there, so the
- * depth of a tree made in bad faith costs neither stack nor descriptors. */
-static int remove_entry(int root, const char *name, dev_t dev)
-{
-	struct dirent *entry;
-	int fd, rc = 0;
-	DIR *d;
-
-	if (!remove_plain(root, name))
-		return 0;
-	fd = open_folder(root, name, dev);
-	if (fd < 0)
-		return -1;
-	d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return -1;
-	}
-	while (rc == 0 && (entry = readdir(d)))
-		if (!is_dots(entry) && remove_plain(fd, entry->d_name))
-			rc = move_up(fd, entry->d_name, root, dev);
-	closedir(d);
-	return rc ? rc : unlinkat(root, name, AT_REMOVEDIR);
-}
-
-int file_remove_tree(const char *path, struct err *e)
-{
-	struct dirent *entry;
-	bool seen = true;
-	struct stat st;
-	int rc = 0, fd = open_folder(AT_FDCWD, path, 0);
-	DIR *root = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!root || fstat(fd, &st))
-		rc = -1;
-	while (rc == 0 && seen) {
-		seen = false;
-		rewinddir(root);
-		while (rc == 0 && (entry = readdir(root)))
-			if (!is_dots(entry)) {
-				seen = true;
-				rc = remove_entry(fd, entry->d_name, st.st_dev);
-			}
-	}
-	if (rc == 0)
-		rc = rmdir(path);
-	if (rc)
-		err_set(e, "cannot remove '%s':", path);
-	if (root)
-		closedir(root);
-	else if (fd >= 0)
-		close(fd);
-	return rc;
 }
 
 /* The folder above the running program's own: ROOT for ROOT/bin/d2k-x. */

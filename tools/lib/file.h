@@ -13,8 +13,6 @@ int file_write(const char *path, const void *data, size_t n, struct err *e);
 /* mkdir -p. */
 int file_mkdirs(const char *path, struct err *e);
 bool file_exists(const char *path);
-/* rm -rf of a directory this program made itself; does not follow links or leave the file system. */
-int file_remove_tree(const char *path, struct err *e);
 
 /* The project's root, holding tasks/ and tools/: $D2K_ROOT, else the parent of the running program's directory. */
 const char *file_root(void);

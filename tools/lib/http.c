@@ -187,7 +187,8 @@ void http_response_release(struct http_response *r)
 	buf_release(&r->body);
 }
 
-void http_header(const struct http_response *r, const char *name, char *out, size_t n)
+/* A header's value without surrounding blanks in out (empty when absent or too long); names are case-insensitive. */
+static void header(const struct http_response *r, const char *name, char *out, size_t n)
 {
 	const char *line = r->headers.data, *end;
 	size_t len = strlen(name);
@@ -244,11 +245,11 @@ static double reset_asked(const struct http_response *r)
 
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		snprintf(name, sizeof name, "x-ratelimit-remaining-%s", limits[i]);
-		http_header(r, name, value, sizeof value);
+		header(r, name, value, sizeof value);
 		if (strcmp(value, "0"))
 			continue;
 		snprintf(name, sizeof name, "x-ratelimit-reset-%s", limits[i]);
-		http_header(r, name, value, sizeof value);
+		header(r, name, value, sizeof value);
 		wait = duration(value);
 		longest = fmax(longest, wait);	/* fmax passes over a NaN */
 	}
@@ -261,11 +262,11 @@ double http_wait_asked(const struct http_response *r)
 	double wait;
 	time_t date;
 
-	http_header(r, "retry-after-ms", value, sizeof value);
+	header(r, "retry-after-ms", value, sizeof value);
 	wait = duration(value);
 	if (!isnan(wait))
 		return wait / 1e3;
-	http_header(r, "retry-after", value, sizeof value);
+	header(r, "retry-after", value, sizeof value);
 	wait = duration(value);
 	if (!isnan(wait))
 		return wait;

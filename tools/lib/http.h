@@ -37,8 +37,6 @@ void http_close(struct http *h);
 enum http_end http_post(struct http *h, const struct http_request *q, struct http_response *r, struct err *e);
 void http_response_release(struct http_response *r);
 
-/* A header's value without surrounding blanks in out (empty when absent or too long); names are case-insensitive. */
-void http_header(const struct http_response *r, const char *name, char *out, size_t n);
 /* Seconds the server asks to wait: retry-after-ms, Retry-After (seconds or date), or the reset time of an exhausted
  * x-ratelimit-*; NaN when it does not say. */
 double http_wait_asked(const struct http_response *r);

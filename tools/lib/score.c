@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void mean_add(struct mean *m, double x)
+/* NaN is not added. */
+static void mean_add(struct mean *m, double x)
 {
 	if (isnan(x))
 		return;

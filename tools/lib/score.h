@@ -16,7 +16,6 @@ struct mean {
 	double sum;
 	int n;
 };
-void mean_add(struct mean *m, double x);	/* NaN is not added */
 double mean_value(const struct mean *m);	/* NaN when nothing was added */
 double mean_exp(const struct mean *m);		/* exp of the mean */
 double mean_sum(const struct mean *m);		/* NaN when nothing was added */

@@ -1,10 +1,24 @@
-/* The scripted model behind the wire interface. */
-#include "script.h"
+/* A scripted model: replies from a file, played through the same loop as a real one. One JSON object a line:
+ *
+ *     {"content":"words", "calls":[{"name":"write","arguments":{...}}], "usage":{...}, "expect":"text"}
+ *
+ * Every member may be missing. Line number `turn` (blank lines not counted) answers request number `turn`. `expect`
+ * must occur in the messages after the last reply, or the script fails. arguments given as a string are sent as they
+ * are, so that a script can play a model that sends nonsense; "id" in a call likewise. A value
+ * {"$file":"path relative to the script","replace":[["old","new"],...]} stands for that file's text, each old (which
+ * must occur) replaced throughout. content that is an object or list without "$file" is sent as its JSON text. */
 #include "emit.h"
 #include "file.h"
 #include "json.h"
+#include "wire.h"
 #include <stdlib.h>
 #include <string.h>
+
+struct script {
+	char *dir;		/* relative "$file" paths start here */
+	char **lines;
+	int n;
+};
 
 static void split_lines(struct script *s, const char *text)
 {
@@ -17,7 +31,7 @@ static void split_lines(struct script *s, const char *text)
 	}
 }
 
-int script_load(struct script *s, const char *path, struct err *e)
+static int script_load(struct script *s, const char *path, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	const char *slash = strrchr(path, '/');
@@ -31,7 +45,7 @@ int script_load(struct script *s, const char *path, struct err *e)
 	return 0;
 }
 
-void script_release(struct script *s)
+static void script_release(struct script *s)
 {
 	for (int i = 0; i < s->n; i++)
 		free(s->lines[i]);

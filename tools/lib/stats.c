@@ -39,18 +39,9 @@ double stats_median(const double *x, size_t n)
 	return stats_quantile(x, n, 0.5);
 }
 
-double stats_mean(const double *x, size_t n)
-{
-	long double sum = 0;	/* over thousands of terms a double loses digits */
-
-	for (size_t i = 0; i < n; i++)
-		sum += x[i];
-	return n ? (double)(sum / n) : NAN;
-}
-
 double stats_geomean(const double *x, size_t n)
 {
-	long double sum = 0;
+	long double sum = 0;	/* over thousands of terms a double loses digits */
 
 	for (size_t i = 0; i < n; i++) {
 		if (!(x[i] > 0))

@@ -14,7 +14,7 @@ static bool content_addressed(const char *kind)
 	return !strcmp(kind, "bundle");
 }
 
-const char *store_dir(void)
+static const char *store_dir(void)
 {
 	static char *dir;
 	const char *given = getenv("D2K_STORE");

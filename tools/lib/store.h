@@ -7,7 +7,6 @@
 #include "die.h"
 #include "hash.h"
 
-const char *store_dir(void);
 /* The file's path; the caller frees. Nothing is created. */
 char *store_path(const char *kind, const char *hash);
 /* Puts bytes under the hash of their content, which is written to hex. */
