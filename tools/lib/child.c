@@ -1,5 +1,6 @@
 /* Running another program in a process group of its own, with its input, outputs, time and end under control. */
 #include "child.h"
+#include "clock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -61,8 +62,7 @@ void argv_addf(struct argv *a, const char *fmt, ...)
 	char *s;
 
 	va_start(args, fmt);
-	if (vasprintf(&s, fmt, args) < 0)
-		die("out of memory");
+	s = xvasprintf(fmt, args);
 	va_end(args);
 	argv_add(a, s);
 	free(s);
@@ -89,14 +89,6 @@ void child_catch_interrupts(void)
 	sigemptyset(&act.sa_mask);
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static void close_fd(int *fd)
@@ -281,7 +273,7 @@ static void watch(struct running *k)
 	double left;
 
 	while (!ended(k)) {
-		left = k->c->timeout > 0 ? k->start + k->c->timeout - now() : -1;
+		left = k->c->timeout > 0 ? k->start + k->c->timeout - clock_now() : -1;
 		if (!killed && (child_interrupted || (k->c->timeout > 0 && left <= 0))) {
 			k->r->end = child_interrupted ? CHILD_SIGNALED : CHILD_TIMEOUT;
 			killed = true;
@@ -301,7 +293,7 @@ static void finish(struct running *k)
 	kill(-k->pid, SIGKILL);
 	while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	k->r->seconds = now() - k->start;
+	k->r->seconds = clock_now() - k->start;
 	take_all(k);
 	k->r->code = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
 	if (k->r->end == CHILD_NOT_STARTED)
@@ -367,7 +359,7 @@ int child_run(const struct child *c, struct child_result *r, struct err *e)
 	int failed;
 
 	r->end = CHILD_NOT_STARTED;
-	k.start = now();
+	k.start = clock_now();
 	hold_signals(&k.before);
 	failed = open_pipes(&k) ? err_set(e, "cannot make a pipe:") : start(&k, e);
 	close_theirs(&k);

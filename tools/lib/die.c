@@ -153,14 +153,22 @@ char *xstrndup(const char *s, size_t n)
 	return copy;
 }
 
+char *xvasprintf(const char *fmt, va_list args)
+{
+	char *s;
+
+	if (vasprintf(&s, fmt, args) < 0)
+		die("out of memory");
+	return s;
+}
+
 char *xasprintf(const char *fmt, ...)
 {
 	va_list args;
 	char *s;
 
 	va_start(args, fmt);
-	if (vasprintf(&s, fmt, args) < 0)
-		die("out of memory");
+	s = xvasprintf(fmt, args);
 	va_end(args);
 	return s;
 }

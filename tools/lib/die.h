@@ -5,6 +5,7 @@
  * work (exit 1), die_usage() for a wrong command line (exit 2). */
 #ifndef DIE_H
 #define DIE_H
+#include <stdarg.h>
 #include <stddef.h>
 
 #define DIE_PRINTF(a, b) __attribute__((format(printf, a, b)))
@@ -34,4 +35,5 @@ void *xgrow(void *p, size_t *cap, size_t need, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) DIE_PRINTF(1, 2);
+char *xvasprintf(const char *fmt, va_list args) DIE_PRINTF(1, 0);
 #endif

@@ -155,17 +155,15 @@ const char *file_root(void)
 
 char *file_in_root(const char *fmt, ...)
 {
-	struct buf b = BUF_INIT;
 	va_list args;
-	char *rest;
+	char *rest, *path;
 
 	va_start(args, fmt);
-	if (vasprintf(&rest, fmt, args) < 0)
-		die("out of memory");
+	rest = xvasprintf(fmt, args);
 	va_end(args);
-	buf_addf(&b, "%s/%s", file_root(), rest);
+	path = xasprintf("%s/%s", file_root(), rest);
 	free(rest);
-	return buf_detach(&b);
+	return path;
 }
 
 const char *file_python(void)

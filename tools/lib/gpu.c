@@ -1,5 +1,6 @@
 /* The CUDA driver, by dlopen. */
 #include "gpu.h"
+#include "clock.h"
 #include "cuda_api.h"
 #include "file.h"
 #include <dlfcn.h>
@@ -220,25 +221,17 @@ int gpu_sync(struct gpu *g, struct err *e)
 	return CALL(g, e, cuStreamSynchronize, g->stream);
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int gpu_wait(struct gpu *g, double seconds, struct err *e)
 {
 	static const struct timespec nap = { 0, 50000 };
-	double end = now() + seconds;
+	double end = clock_now() + seconds;
 
 	for (;;) {
 		CUresult code = cu.cuStreamQuery(g->stream);
 
 		if (code != CUDA_ERROR_NOT_READY)
 			return check(g, code, "cuStreamQuery", e);
-		if (now() > end)
+		if (clock_now() > end)
 			return 1;
 		nanosleep(&nap, NULL);
 	}

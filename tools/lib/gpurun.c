@@ -3,6 +3,7 @@
  * While a plan under test runs, no reference for its data exists on the device: the oracle is evaluated afterwards,
  * from inputs generated anew into a set of its own (the pristine set), against which the inputs are compared too. */
 #include "gpurun.h"
+#include "clock.h"
 #include "emit.h"
 #include "file.h"
 #include "peaks.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PLACEMENTS = 4, ROUNDS_MIN = 8, ROUNDS_MAX = 48, SETS_MIN = 2, SETS_MAX = 128 };
@@ -51,18 +51,10 @@ struct site {
 	struct walk walk;
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Charges the time since the last call to a phase. */
 static void spend(struct site *s, enum phase p)
 {
-	double t = now();
+	double t = clock_now();
 
 	s->spent[p] += t - s->mark;
 	s->mark = t;
@@ -764,7 +756,7 @@ static int start(struct site *s)
 		return -1;
 	}
 	say(s, 'L', "");
-	s->mark = now();
+	s->mark = clock_now();
 	say_device(s);
 	if (gpu_start(s->gpu, &e)) {
 		say(s, 'A', e.text);

@@ -1,6 +1,7 @@
 /* Models by name: entries of models.json, retries, prices. The wire formats are in files of their own (wire.h). */
 #include "model.h"
 #include "child.h"
+#include "clock.h"
 #include "emit.h"
 #include "file.h"
 #include "hash.h"
@@ -233,14 +234,6 @@ double model_cost(const struct model *m, const struct usage *u)
 }
 
 /* Asking ---------------------------------------------------------------------------------------------------------- */
-
-static double clock_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* A number in [0, 1) that differs between processes started together; not for anything secret. */
 static double jitter(void)

@@ -1,5 +1,6 @@
 /* Host against device. */
 #include "oraclegpu.h"
+#include "clock.h"
 #include "gpu.h"
 #include "oracle.h"
 #include "sets.h"
@@ -8,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* One workload's inputs and references on one engine. */
 struct side {
@@ -18,14 +18,6 @@ struct side {
 	uint64_t set, *tensors;
 	double generate, reference;	/* seconds */
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int settle(struct engine *x, uint64_t p, struct err *e)
 {
@@ -49,14 +41,14 @@ static int side_run(struct side *s, struct engine *x, const struct task *t, cons
 	set_addresses(&s->l, s->set, s->tensors);
 	if (settle(x, s->set, e))
 		return -1;
-	start = now();
+	start = clock_now();
 	if (instance_generate(&s->in, seed, s->tensors, e) || settle(x, s->set, e))
 		return -1;
-	s->generate = now() - start;
-	start = now();
+	s->generate = clock_now() - start;
+	start = clock_now();
 	if (instance_reference(&s->in, seed, s->tensors, e) || settle(x, s->set, e))
 		return -1;
-	s->reference = now() - start;
+	s->reference = clock_now() - start;
 	return 0;
 }
 

@@ -2,6 +2,7 @@
  * what happened, so that it can be broken off and taken up anywhere. */
 #include "run.h"
 #include "child.h"
+#include "clock.h"
 #include "file.h"
 #include "kept.h"
 #include "prompt.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	CALLS_MAX = 32,		/* tool calls run per reply */
@@ -21,17 +21,9 @@ enum {
 	GREW = 8192		/* bytes that must show up in a server's count of tokens */
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static double elapsed(const struct run *r)
 {
-	return r->before + now() - r->began;
+	return r->before + clock_now() - r->began;
 }
 
 /* Opening --------------------------------------------------------------------------------------------------------- */
@@ -172,7 +164,7 @@ enum run_end run_open(struct run *r, const struct run_options *o, const struct r
 	r->o = o;
 	r->record = record;
 	r->work.fd = r->log.fd = r->log.lock = -1;
-	r->began = now();
+	r->began = clock_now();
 	if (read_trial(r, e) || check_shared(r, e) || (!r->design && sandbox_works(e)))
 		return RUN_BAD;
 	r->model = model_open(o->models, r->model_name, r->task, r->arm, e);

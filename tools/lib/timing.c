@@ -1,10 +1,10 @@
 /* Graphs, blocks, rounds. */
 #include "timing.h"
+#include "clock.h"
 #include "emit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const char *const leg_name[LEGS] = { "candidate", "baseline", "expert" };
 
@@ -87,24 +87,16 @@ int walk_look(const struct walk *w, void *graph, int calls, double *ns, struct e
 	return 0;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Windows of at least 5 ms; three in a row within 0.5 % of each other end it. */
 int walk_warm(const struct walk *w, void *graph, int calls, double seconds, struct err *e)
 {
-	double end = now() + seconds, one, window[3] = { 0, 0, 0 };
+	double end = clock_now() + seconds, one, window[3] = { 0, 0, 0 };
 	int repeat;
 
 	if (walk_look(w, graph, calls, &one, e))
 		return -1;
 	repeat = one * calls < 5e6 ? (int)(5e6 / (one * calls)) + 1 : 1;
-	for (int n = 0; now() < end; n++) {
+	for (int n = 0; clock_now() < end; n++) {
 		void *from = gpu_event(w->gpu, e), *to = gpu_event(w->gpu, e);
 		double lo, hi;
 		int rc = !from || !to || gpu_event_record(w->gpu, from, e);

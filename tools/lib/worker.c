@@ -1,5 +1,6 @@
 /* Forked workers and their pipes. */
 #include "worker.h"
+#include "clock.h"
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 struct worker {
@@ -19,14 +19,6 @@ struct worker {
 	double start;		/* NaN: the clock has not started */
 	size_t seen;		/* of out: lines already reported */
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int start(const struct workers *w, struct worker *k, int job, struct err *e)
 {
@@ -54,7 +46,7 @@ static int start(const struct workers *w, struct worker *k, int job, struct err 
 	k->fd = fd[0];
 	k->job = job;
 	k->seen = 0;
-	k->start = w->start_mark ? NAN : now();
+	k->start = w->start_mark ? NAN : clock_now();
 	return 0;
 }
 
@@ -68,7 +60,7 @@ static void take_lines(const struct workers *w, struct worker *k, struct buf *ou
 
 		*nl = 0;
 		if (isnan(k->start) && *line == w->start_mark)
-			k->start = now();
+			k->start = clock_now();
 		if (w->line)
 			w->line(k->job, line, w->ctx);
 		*nl = '\n';
@@ -86,7 +78,7 @@ static void finish(struct worker *k, struct worker_result *r, enum child_end end
 		;
 	r->end = end == CHILD_EXITED && WIFSIGNALED(status) ? CHILD_SIGNALED : end;
 	r->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-	r->seconds = isnan(k->start) ? 0 : now() - k->start;
+	r->seconds = isnan(k->start) ? 0 : clock_now() - k->start;
 	close(k->fd);
 	k->job = -1;
 }
@@ -113,7 +105,7 @@ static void serve(const struct workers *w, struct worker *k, struct worker_resul
 	for (int i = 0; i < w->width; i++) {
 		p[i] = (struct pollfd){ k[i].job < 0 ? -1 : k[i].fd, POLLIN, 0 };
 		if (k[i].job >= 0 && !isnan(k[i].start))
-			wait = fmin(wait, fmax(k[i].start + w->timeout - now(), 0));
+			wait = fmin(wait, fmax(k[i].start + w->timeout - clock_now(), 0));
 	}
 	poll(p, (nfds_t)w->width, (int)ceil(wait * 1000));
 	for (int i = 0; i < w->width; i++) {
@@ -121,7 +113,7 @@ static void serve(const struct workers *w, struct worker *k, struct worker_resul
 			continue;
 		if (p[i].revents && read_some(w, &k[i], &r[k[i].job].out))
 			finish(&k[i], &r[k[i].job], CHILD_EXITED);
-		else if (!isnan(k[i].start) && now() > k[i].start + w->timeout)
+		else if (!isnan(k[i].start) && clock_now() > k[i].start + w->timeout)
 			finish(&k[i], &r[k[i].job], CHILD_TIMEOUT);
 	}
 	free(p);
