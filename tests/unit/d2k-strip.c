@@ -17,7 +17,8 @@ int main(int argc, char **argv)
 			failed = 1;
 		} else {
 			printf("%s\n%zu\n", argv[i], out.len);
-			fwrite(out.data, 1, out.len, stdout);
+			if (out.len)
+				fwrite(out.data, 1, out.len, stdout);
 		}
 		buf_release(&text);
 		buf_release(&out);
