@@ -320,6 +320,8 @@ static int oracle_by_hand(void)
 		rc = oraclefile_check(&t, o.tier ? o.tier : "smoke", o.target, seed_option(), &out, &e);
 	if (out.len)
 		fputs(out.data, stdout);
+	buf_release(&out);
+	task_release(&t);
 	if (rc)
 		die("%s: %s", name, e.text);
 	stdout_close();
