@@ -22,7 +22,7 @@ static struct options {
 
 static const struct opt opts[] = {
 	{ 0, "runs", OPT_STR, &o.run.runs, "DIR", "where each run keeps its transcript and workspace, in DIR/ID", 0, 0 },
-	{ 0, "models", OPT_STR, &o.run.models, "FILE", "the models (none: pipelines/models.json of the project)", 0, 0 },
+	{ 0, "models", OPT_STR, &o.run.models, "FILE", "the models (default pipelines/models.json of the project)", 0, 0 },
 	{ 'c', "check", OPT_STR, &o.run.evaluator.pipeline, "PIPELINE", "what check and profile run", 0, 0 },
 	{ 0, "check-timeout", OPT_SECONDS, &o.run.evaluator.timeout, "SECONDS", "give up on one check after this long",
 	  0, 0 },
@@ -31,7 +31,7 @@ static const struct opt opts[] = {
 	{ 0, "request-timeout", OPT_SECONDS, &o.run.request_timeout, "SECONDS",
 	  "give up on one request after this long", 0, 0 },
 	{ 0, "max-wait", OPT_SECONDS, &o.run.max_wait, "SECONDS",
-	  "wait this long in all for a reply whose requests fail, then leave the trial for later (exit 75)", 0, 0 },
+	  "go on this long for one reply whose requests fail, then leave the trial for later", 0, 0 },
 	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace an existing section: set the finished run aside and work anew",
 	  0, 0 },
 	{ 'v', "verbose", OPT_FLAG, &o.verbose, NULL, "say what each turn did, also when stderr is no terminal", 0, 0 },

@@ -22,7 +22,7 @@ static struct {
 
 static const struct opt opts[] = {
 	{ 0, "tier", OPT_STR, &o.tier, "TIER", "workloads to record: bench, smoke or all", 0, 0 },
-	{ 0, "target", OPT_STR, &o.target, "SM", "sm_90 or sm_100; default: what the record says, else sm_90", 0, 0 },
+	{ 0, "target", OPT_STR, &o.target, "SM", "sm_90 or sm_100 (default what the record says, else sm_90)", 0, 0 },
 	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS", "give up on one source after this long", 0, 0 },
 	{ 0, "embed", OPT_FLAG, &o.embed, NULL, "put the bundles into the record, for a host without the store", 0, 0 },
 	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace an existing section", 0, 0 },
@@ -245,9 +245,9 @@ static int build_file(void)
 static void check_options(int operands)
 {
 	if (strcmp(o.tier, "bench") && strcmp(o.tier, "smoke") && strcmp(o.tier, "all"))
-		die_usage("--tier is bench, smoke or all, not '%s'", o.tier);
+		die_usage("--tier wants bench, smoke or all, not '%s'", o.tier);
 	if (o.target && !known_target(o.target))
-		die_usage("--target is sm_90 or sm_100, not '%s'", o.target);
+		die_usage("--target wants sm_90 or sm_100, not '%s'", o.target);
 	if (!o.source != !o.task)
 		die_usage("--source and --task go together");
 	if (o.source && operands)

@@ -4,12 +4,14 @@
  * The judge is asked about the source (or the design in words), the task's text and the list of properties; times, arm,
  * model and build log never reach it (inquiry.h). What it answers is checked here (verdict.h): an answer that cannot be
  * read is no score, a verdict without evidence counts as "no". */
+#include "arm.h"
 #include "child.h"
 #include "emit.h"
 #include "file.h"
 #include "filter.h"
 #include "judging.h"
 #include "opt.h"
+#include "task.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +25,11 @@ static struct options {
 
 static const struct opt opts[] = {
 	{ 'j', "judge", OPT_STR, &o.judge, "NAME", "an entry of the models file, or script:FILE; must be given", 0, 0 },
-	{ 0, "models", OPT_STR, &o.models, "FILE", "where models are described (none: pipelines/models.json)", 0, 0 },
+	{ 0, "models", OPT_STR, &o.models, "FILE", "the models (default pipelines/models.json of the project)", 0, 0 },
 	{ 0, "retries", OPT_INT, &o.retries, "COUNT", "ask again after an answer that cannot be read", 0, 10 },
-	{ 0, "max-wait", OPT_SECONDS, &o.max_wait, "SECONDS", "longest time to go on trying a failing endpoint", 0, 0 },
-	{ 0, "timeout", OPT_SECONDS, &o.timeout, "SECONDS", "longest time for one answer", 0, 0 },
-	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "judge again what is judged already", 0, 0 },
+	{ 0, "max-wait", OPT_SECONDS, &o.max_wait, "SECONDS", "go on this long for one answer whose requests fail, then leave the record for later", 0, 0 },
+	{ 0, "timeout", OPT_SECONDS, &o.timeout, "SECONDS", "give up on one request after this long", 0, 0 },
+	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace an existing section", 0, 0 },
 	{ 0, "show-request", OPT_FLAG, &o.show, NULL,
 	  "ask nobody: print what would be asked, one JSON line a record", 0, 0 },
 	OPT_END
@@ -76,18 +78,12 @@ static int context_load(struct context *c, const char *task, struct err *e)
 	return 0;
 }
 
-/* A name that cannot lead out of the tasks' folder. */
-static bool is_task_name(const char *s)
-{
-	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(s);
-}
-
 /* What is to be judged? The arm decides which member of the agent's section is looked at, and goes no further. */
 static void choose_material(struct judging *j, const struct record *r, const struct json *agent)
 {
 	char arm[32];
 
-	if (record_str(r, "arm", arm, sizeof arm) && !strcmp(arm, "design"))
+	if (record_str(r, "arm", arm, sizeof arm) && arm_find(arm) == ARM_DESIGN)
 		j->kind = INQUIRY_DESIGN;
 	j->material = json_get_str(agent, j->kind == INQUIRY_DESIGN ? "design" : "submission");
 }
@@ -97,7 +93,7 @@ static int prepare(const struct record *r, struct context *c, struct judging *j,
 {
 	char task[128];
 
-	if (!record_str(r, "task", task, sizeof task) || !is_task_name(task))
+	if (!record_str(r, "task", task, sizeof task) || !task_is_name(task))
 		return err_set(e, "'task' is no task's name");
 	*agent = record_get(r, "agent", NULL);
 	if (json_type(*agent) != JSON_OBJ)

@@ -3,34 +3,21 @@
  *
  * The two prompts of a pair differ in the guidance block and in nothing else: the text around it is made once per task
  * and put around the block byte for byte. Asking a model, and knowing models at all, is d2k-agent's work. */
+#include "arm.h"
+#include "assignment.h"
 #include "buf.h"
 #include "die.h"
-#include "emit.h"
 #include "file.h"
 #include "filter.h"
 #include "guidance.h"
-#include "hash.h"
 #include "opt.h"
 #include "prompt.h"
 #include "task.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct arm {
-	const char *name;
-	unsigned levels;	/* bit 0: L1 ... */
-	bool words;		/* a design in words is asked for, no code */
-};
-
-static const struct arm arms[] = {
-	{ "without", 0, false },
-	{ "with", 7, false },
-	{ "L1", 1, false },
-	{ "L1+L2", 3, false },
-	{ "design", 0, true },
-};
+enum { REPEATS_MAX = 100000 };
 
 static struct options {
 	struct opt_list tasks, arms, models, repeats;
@@ -40,14 +27,11 @@ static struct options {
 } o = { .nrepeats = 1, .turns = 350, .target = "sm_90" };
 
 static const struct opt opts[] = {
-	{ 't', "task", OPT_LIST, &o.tasks, "NAME", "a task; may be repeated (none: all of them)", 0, 0 },
-	{ 'a', "arm", OPT_LIST, &o.arms, "ARM",
-	  "without, with, L1, L1+L2 or design; may be repeated (none: without and with)", 0, 0 },
-	{ 'm', "model", OPT_LIST, &o.models, "NAME",
-	  "an entry of pipelines/models.json; may be repeated (none: demo)", 0, 0 },
-	{ 'r', "repeat", OPT_LIST, &o.repeats, "NUMBER",
-	  "make the repeat of this number; may be repeated (none: 1 to --repeats)", 0, 0 },
-	{ 0, "repeats", OPT_INT, &o.nrepeats, "COUNT", "make repeats 1 to COUNT", 1, 100000 },
+	{ 't', "task", OPT_LIST, &o.tasks, "NAME", "a task (default all)", 0, 0 },
+	{ 'a', "arm", OPT_LIST, &o.arms, "ARM", ARM_NAMES " (default without and with)", 0, 0 },
+	{ 'm', "model", OPT_LIST, &o.models, "NAME", "an entry of pipelines/models.json (default demo)", 0, 0 },
+	{ 'r', "repeat", OPT_LIST, &o.repeats, "NUMBER", "make the repeat of this number (default 1 to --repeats)", 0, 0 },
+	{ 0, "repeats", OPT_INT, &o.nrepeats, "COUNT", "make repeats 1 to COUNT", 1, REPEATS_MAX },
 	{ 0, "turns", OPT_INT, &o.turns, "COUNT", "the agent's budget, in replies of the model", 1, 1000000 },
 	{ 0, "target", OPT_STR, &o.target, "ARCH", "what kernels are compiled for: sm_90 or sm_100", 0, 0 },
 	{ 'l', "list", OPT_FLAG, &o.list, NULL, "print tasks and workloads instead of trials", 0, 0 },
@@ -69,109 +53,25 @@ static void load_task(const char *name, struct task *t, struct workload **w, int
 		die("%s", e.text);
 }
 
-/* One arm of one task: what all its records have in common. */
-struct trial {
-	const struct task *task;
-	const struct arm *arm;
-	const struct prompt *prompt;
-	struct buf user, missing;
-	const char *guidance;		/* hash, or NULL */
-};
-
-/* Called for each requirement that the arm's levels leave out. */
-static void note_missing(const char *id, const char *needs, void *ctx)
+static enum arm find_arm(const char *name)
 {
-	struct trial *tr = ctx;
-	char *line = xasprintf("%s requires %s", id, needs);
+	int arm = arm_find(name);
 
-	warn("%s, arm %s: %s, which the arm does not give", tr->task->name, tr->arm->name, line);
-	emit_str(&tr->missing, line);
-	free(line);
+	if (arm < 0)
+		die_usage("unknown arm '%s': " ARM_NAMES, name);
+	return (enum arm)arm;
 }
 
-static void make_trial(struct trial *tr, const struct guidance *g)
+static long long repeat_number(const char *s)
 {
-	const struct buf *close = tr->arm->words ? &tr->prompt->design : &tr->prompt->work;
-
-	buf_addbuf(&tr->user, &tr->prompt->head);
-	guidance_text(g, tr->arm->levels, &tr->user);
-	if (tr->arm->levels)
-		buf_addstr(&tr->user, "\n");
-	buf_addbuf(&tr->user, close);
-	emit_open(&tr->missing, '[');
-	guidance_missing(g, tr->arm->levels, note_missing, tr);
-	emit_close(&tr->missing, ']');
-	tr->guidance = tr->arm->levels ? g->hash : NULL;
+	return opt_whole("repeat", s, 1, REPEATS_MAX);
 }
 
-static void trial_release(struct trial *tr)
-{
-	buf_release(&tr->user);
-	buf_release(&tr->missing);
-}
-
-static void emit_prompt(struct buf *b, const struct trial *tr)
-{
-	const struct prompt *p = tr->prompt;
-
-	emit_open(b, '{');
-	emit_kstr(b, "tool", "d2k-prompt " D2K_VERSION);
-	emit_kstrn(b, "system", p->system.data, p->system.len);
-	emit_kstrn(b, "user", tr->user.data, tr->user.len);
-	emit_kint(b, "turns", o.turns);
-	emit_kstr(b, "target", o.target);
-	emit_kstr(b, "guidance", tr->guidance);
-	emit_kraw(b, "missing", tr->missing.data, tr->missing.len);
-	emit_key(b, "shared");
-	emit_open(b, '{');
-	emit_kstr(b, "task_text", p->text);
-	emit_kstr(b, "workloads", tr->task->workloads_hash);
-	emit_kstr(b, "oracle", tr->task->oracle_hash);
-	emit_kstr(b, "tools", p->tools);
-	emit_kstr(b, "target", o.target);
-	emit_kint(b, "turns", o.turns);
-	emit_close(b, '}');
-	emit_kstr(b, "shared_hash", p->shared);
-	emit_close(b, '}');
-}
-
-/* The id is a function of the trial's content alone: the same command makes the same trials tomorrow. */
-static void trial_id(const struct trial *tr, const char *model, long long repeat, char hex[HASH_HEX])
-{
-	struct hash_parts h = { BUF_INIT };
-
-	hash_partstr(&h, "task", tr->task->name);
-	hash_partstr(&h, "arm", tr->arm->name);
-	hash_partstr(&h, "model", model);
-	hash_part(&h, "repeat", &repeat, sizeof repeat);
-	hash_part(&h, "system", tr->prompt->system.data, tr->prompt->system.len);
-	hash_part(&h, "user", tr->user.data, tr->user.len);
-	hash_partstr(&h, "shared", tr->prompt->shared);
-	hash_done(&h, hex);
-	hex[16] = '\0';
-}
-
-static void write_record(const struct trial *tr, const char *model, long long repeat)
+static void write_trial(const struct assignment *a, const char *model, long long repeat)
 {
 	struct buf b = BUF_INIT;
-	char id[HASH_HEX];
 
-	trial_id(tr, model, repeat, id);
-	emit_open(&b, '{');
-	emit_kstr(&b, "id", id);
-	emit_kstr(&b, "task", tr->task->name);
-	emit_kstr(&b, "arm", tr->arm->name);
-	emit_key(&b, "levels");
-	emit_open(&b, '[');
-	for (int level = 0; level < LEVELS; level++)
-		if (tr->arm->levels >> level & 1)
-			emit_str(&b, (const char *const[]){ "L1", "L2", "L3" }[level]);
-	emit_close(&b, ']');
-	emit_kstr(&b, "model", model);
-	emit_kint(&b, "repeat", repeat);
-	emit_key(&b, "prompt");
-	emit_prompt(&b, tr);
-	emit_close(&b, '}');
+	assignment_emit(&b, a, model, repeat);
 	buf_addch(&b, '\n');
 	fwrite(b.data, 1, b.len, stdout);
 	if (fflush(stdout))
@@ -179,34 +79,22 @@ static void write_record(const struct trial *tr, const char *model, long long re
 	buf_release(&b);
 }
 
-static const struct arm *find_arm(const char *name)
-{
-	for (size_t i = 0; i < sizeof arms / sizeof *arms; i++)
-		if (!strcmp(arms[i].name, name))
-			return &arms[i];
-	die_usage("unknown arm '%s': without, with, L1, L1+L2 or design", name);
-}
-
-static long long repeat_number(const char *s)
-{
-	char *end;
-	long long k;
-
-	errno = 0;
-	k = strtoll(s, &end, 10);
-	if (errno || end == s || *end || k < 1 || k > 100000)
-		die_usage("--repeat '%s' is not a whole number from 1 to 100000", s);
-	return k;
-}
-
-static void write_trials(const struct trial *tr)
+static void write_trials(const struct assignment *a)
 {
 	for (int m = 0; m < o.models.n; m++) {
 		for (int r = 0; r < o.repeats.n; r++)
-			write_record(tr, o.models.v[m], repeat_number(o.repeats.v[r]));
+			write_trial(a, o.models.v[m], repeat_number(o.repeats.v[r]));
 		for (long long k = 1; !o.repeats.n && k <= o.nrepeats; k++)
-			write_record(tr, o.models.v[m], k);
+			write_trial(a, o.models.v[m], k);
 	}
+}
+
+/* Called for each requirement that the arm's levels leave out. */
+static void warn_missing(const char *id, const char *needs, void *ctx)
+{
+	const struct assignment *a = ctx;
+
+	warn("%s, arm %s: %s requires %s, which the arm does not give", a->task->name, arm_name[a->arm], id, needs);
 }
 
 static void make_task(const char *name)
@@ -221,12 +109,13 @@ static void make_task(const char *name)
 	load_task(name, &t, &w, &n);
 	if (guidance_load(&g, name, &e) || prompt_make(&p, &t, w, n, o.target, o.turns, &e))
 		die("%s", e.text);
-	for (int a = 0; a < o.arms.n; a++) {
-		struct trial tr = { .task = &t, .arm = find_arm(o.arms.v[a]), .prompt = &p };
+	for (int i = 0; i < o.arms.n; i++) {
+		struct assignment a;
 
-		make_trial(&tr, &g);
-		write_trials(&tr);
-		trial_release(&tr);
+		assignment_make(&a, find_arm(o.arms.v[i]), &t, &p, &g);
+		guidance_missing(&g, arm_levels[a.arm], warn_missing, &a);
+		write_trials(&a);
+		assignment_release(&a);
 	}
 	prompt_release(&p);
 	guidance_release(&g);

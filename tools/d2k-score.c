@@ -17,7 +17,7 @@ static struct options {
 static const struct opt opts[] = {
 	{ 'f', "format", OPT_STR, &o.format, "FORMAT", "text, json, markdown or csv", 0, 0 },
 	{ 'i', "incorrect", OPT_STR, &o.incorrect, "RULE",
-	  "what a task without a correct submission counts as: baseline, drop, torch, or a speedup", 0, 0 },
+	  "what a task without a correct submission counts as: baseline, drop, or a speedup", 0, 0 },
 	OPT_END
 };
 
@@ -44,7 +44,7 @@ static struct incorrect_rule read_rule(const char *s)
 	errno = 0;
 	x = strtod(s, &end);
 	if (errno || end == s || *end || !(x > 0) || isinf(x))
-		die_usage("--incorrect '%s' is not baseline, drop, torch or a number above 0", s);
+		die_usage("--incorrect wants baseline, drop or a number above 0, not '%s'", s);
 	return (struct incorrect_rule){ INCORRECT_NUMBER, x };
 }
 
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	bool refused;
 
 	if (!format)
-		die_usage("--format '%s' is not text, json, markdown or csv", o.format);
+		die_usage("--format wants text, json, markdown or csv, not '%s'", o.format);
 	bad = read_trials(&trials, argv, n);
 	score_compute(&score, &trials, &rule, (size_t)bad);
 	warn_refused(&score.pairing);

@@ -13,6 +13,7 @@ static const char *const item_keys[] = {
 static const char *const truth_keys[] = { "baseline", "expert", NULL };
 static const char *const verdicts[] = { "yes", "partly", "no", NULL };
 
+const char *const level_name[LEVELS] = { "L1", "L2", "L3" };
 static const char *const level_title[LEVELS] = {
 	"L1: the algorithm",
 	"L2: the flow of data",

@@ -5,7 +5,8 @@
 #include "die.h"
 #include "hash.h"
 
-enum { LEVELS = 3 };	/* L1, L2, L3 are levels 0, 1, 2 */
+enum { LEVELS = 3 };
+extern const char *const level_name[LEVELS];	/* "L1" "L2" "L3" */
 
 struct guidance_item {
 	char *id;		/* "L1.1" */
@@ -29,6 +30,7 @@ void guidance_release(struct guidance *g);
 int guidance_find(const struct guidance *g, const char *id);	/* index, or -1 */
 /* The guidance block of a prompt for the levels in mask (bit 0: L1 ...). */
 void guidance_text(const struct guidance *g, unsigned mask, struct buf *out);
-/* Ids that items inside the mask require but that lie outside it, one "ID requires ID" per call of report. */
-int guidance_missing(const struct guidance *g, unsigned mask, void (*report)(const char *id, const char *needs, void *ctx), void *ctx);
+/* Calls report for each id that an item inside the mask requires but that lies outside it, and returns how many. */
+int guidance_missing(const struct guidance *g, unsigned mask,
+		     void (*report)(const char *id, const char *needs, void *ctx), void *ctx);
 #endif

@@ -20,7 +20,7 @@ static void print_default(const struct opt *o)
 		printf(" (default %lld)", *(const long long *)o->var);
 		break;
 	case OPT_SECONDS:
-		printf(" (default %g)", *(const double *)o->var);
+		printf(" (default %.15g)", *(const double *)o->var);
 		break;
 	case OPT_STR:
 		if (*(const char *const *)o->var)
@@ -53,7 +53,7 @@ static _Noreturn void finish_stdout(void)
 
 static _Noreturn void help(const struct opt_usage *u, const struct opt *table)
 {
-	printf("example: %s\n\nusage: %s [OPTION]... %s\n\n", u->example, u->name, u->operands);
+	printf("example: %s\n\nusage: %s [OPTION]...%s%s\n\n", u->example, u->name, *u->operands ? " " : "", u->operands);
 	printf("%s\n\noptions:\n", u->summary);
 	for (const struct opt *o = table; o->name; o++)
 		print_option(o);
@@ -68,20 +68,20 @@ static _Noreturn void version(const struct opt_usage *u)
 	finish_stdout();
 }
 
-static long long parse_int(const struct opt *o, const char *s)
+long long opt_whole(const char *name, const char *value, long long min, long long max)
 {
-	bool any = o->min == 0 && o->max == 0;
-	long long min = o->min, max = any ? LLONG_MAX : o->max, x;
+	bool any = min == 0 && max == 0;
+	long long x;
 	char *end;
 
 	errno = 0;
-	x = strtoll(s, &end, 10);
-	if (end == s || *end || strchr(" \t\n\v\f\r+", *s))
-		die_usage("--%s wants a whole number, not '%s'", o->name, s);
-	if (errno || x < min || x > max) {
+	x = strtoll(value, &end, 10);
+	if (end == value || *end || strchr(" \t\n\v\f\r+", *value))
+		die_usage("--%s wants a whole number, not '%s'", name, value);
+	if (errno || x < min || x > (any ? LLONG_MAX : max)) {
 		if (any)
-			die_usage("--%s wants a number from 0, not '%s'", o->name, s);
-		die_usage("--%s wants a number from %lld to %lld, not '%s'", o->name, min, max, s);
+			die_usage("--%s wants a number from 0, not '%s'", name, value);
+		die_usage("--%s wants a number from %lld to %lld, not '%s'", name, min, max, value);
 	}
 	return x;
 }
@@ -109,7 +109,7 @@ static void set(const struct opt *o, const char *value)
 		*(bool *)o->var = true;
 		break;
 	case OPT_INT:
-		*(long long *)o->var = parse_int(o, value);
+		*(long long *)o->var = opt_whole(o->name, value, o->min, o->max);
 		break;
 	case OPT_SECONDS:
 		*(double *)o->var = parse_seconds(o, value);

@@ -49,4 +49,6 @@ struct opt_usage {
  * descriptors from being taken by other files. Then parses argv; the operands are moved to the front of argv from index
  * 0 and their number returned. */
 int opt_parse(const struct opt_usage *u, const struct opt *table, int argc, char **argv);
+/* The value of a list's option as a whole number; wrong usage ends the program. min and max both 0: any non-negative. */
+long long opt_whole(const char *name, const char *value, long long min, long long max);
 #endif

@@ -173,7 +173,7 @@ int prompt_make(struct prompt *p, const struct task *t, const struct workload *w
 	struct hash_parts h = { BUF_INIT };
 	int r = -1;
 
-	memset(p, 0, sizeof *p);
+	*p = (struct prompt){ .target = target, .turns = turns };
 	if (add_task(&p->head, t, w, n, e))
 		goto done;
 	hash_hex(p->head.data, p->head.len, p->text);

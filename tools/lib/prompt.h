@@ -10,6 +10,8 @@
 #include "task.h"
 
 struct prompt {
+	const char *target;	/* borrowed */
+	long long turns;
 	struct buf system;	/* who the reader is, what counts, the device */
 	struct buf head;	/* task.md, the interface and workloads, how a submission looks */
 	struct buf work;	/* how to work with the tools, and the budget */

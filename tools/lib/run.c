@@ -1,6 +1,7 @@
 /* The agent loop. Its state is the transcript's (dialog.h): every step looks at the state, does one thing, and appends
  * what happened, so that it can be broken off and taken up anywhere. */
 #include "run.h"
+#include "arm.h"
 #include "child.h"
 #include "clock.h"
 #include "file.h"
@@ -28,22 +29,17 @@ static double elapsed(const struct run *r)
 
 /* Opening --------------------------------------------------------------------------------------------------------- */
 
-static bool safe_name(const char *s)
-{
-	return *s && *s != '.' && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-")];
-}
-
 static int read_trial(struct run *r, struct err *e)
 {
 	const struct record *rec = r->record;
 	const char *system, *user;
 	struct hash_parts h = { BUF_INIT };
 
-	if (!record_str(rec, "id", r->id, sizeof r->id) || !safe_name(r->id))
+	if (!record_str(rec, "id", r->id, sizeof r->id) || !task_is_name(r->id))
 		return err_set(e, "no usable 'id'");
-	if (!record_str(rec, "task", r->task, sizeof r->task) || !safe_name(r->task))
+	if (!record_str(rec, "task", r->task, sizeof r->task) || !task_is_name(r->task))
 		return err_set(e, "no usable 'task'");
-	if (!record_str(rec, "arm", r->arm, sizeof r->arm) || !safe_name(r->arm))
+	if (!record_str(rec, "arm", r->arm, sizeof r->arm) || arm_find(r->arm) < 0)
 		return err_set(e, "no usable 'arm'");
 	if (!record_str(rec, "model", r->model_name, sizeof r->model_name))
 		return err_set(e, "no usable 'model'");
@@ -53,7 +49,7 @@ static int read_trial(struct run *r, struct err *e)
 	r->budget = r->o->turns ? r->o->turns : json_get_int(r->prompt, "turns", 0);
 	if (!system || !user || r->budget <= 0)
 		return err_set(e, "no usable 'prompt'");
-	r->design = !strcmp(r->arm, "design");
+	r->design = arm_find(r->arm) == ARM_DESIGN;
 	if (toolbox_open(&r->box, r->design, e))
 		return -1;
 	buf_addstr(&r->user, user);

@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const arm_name[ARMS] = {
-	[ARM_WITHOUT] = "without",
-	[ARM_L1] = "L1",
-	[ARM_L1_L2] = "L1+L2",
-	[ARM_WITH] = "with",
-	[ARM_DESIGN] = "design",
-};
-
 const char *const ending_name[ENDINGS] = {
 	[ENDED_CORRECT] = "correct",
 	[ENDED_WRONG] = "wrong",
@@ -72,7 +64,7 @@ static int read_names(struct trial *t, const struct record *r, struct err *e)
 {
 	char *arm = member(r, "arm");
 	struct json *repeat = record_get(r, "repeat", NULL);
-	int i = find_name(arm, arm_name, ARMS);
+	int i = arm_find(arm);
 
 	free(arm);
 	t->id = member(r, "id");
@@ -83,7 +75,7 @@ static int read_names(struct trial *t, const struct record *r, struct err *e)
 	if (!t->id || !t->task || !t->model)
 		return err_set(e, "no trial: 'id', 'task' and 'model' must be text");
 	if (i < 0)
-		return err_set(e, "no trial: 'arm' must be without, with, L1, L1+L2 or design");
+		return err_set(e, "no trial: 'arm' must be " ARM_NAMES);
 	if (t->repeat < 1)
 		return err_set(e, "no trial: 'repeat' must be a whole number from 1");
 	t->arm = (enum arm)i;

@@ -1,14 +1,12 @@
 /* What the scorer keeps of a record: a few names and numbers. */
 #ifndef TRIAL_H
 #define TRIAL_H
+#include "arm.h"
 #include "die.h"
 #include "guidance.h"
 #include "record.h"
 #include <stdbool.h>
 #include <stddef.h>
-
-enum arm { ARM_WITHOUT, ARM_L1, ARM_L1_L2, ARM_WITH, ARM_DESIGN, ARMS };
-extern const char *const arm_name[ARMS];	/* "without" "L1" "L1+L2" "with" "design" */
 
 /* How the timing of a trial ended. The first six say something about the submission: it is correct, or it is not. The
  * others say that nobody knows. */

@@ -142,12 +142,11 @@ void verdicts_release(struct verdicts *v)
 
 static void emit_item(struct buf *out, const struct verdict_item *it, const struct guidance_item *g)
 {
-	const char level[] = { 'L', (char)('1' + g->level), '\0' };
 	int k;
 
 	emit_open(out, '{');
 	emit_kstr(out, "id", g->id);
-	emit_kstr(out, "level", level);
+	emit_kstr(out, "level", level_name[g->level]);
 	emit_kstr(out, "verdict", verdict_name[it->verdict]);
 	emit_kstr(out, "counted", verdict_name[it->counted]);
 	emit_kbool(out, "void", it->counted != it->verdict);
@@ -217,7 +216,7 @@ void verdict_scores_emit(struct buf *out, const struct verdict_scores *s)
 
 	emit_open(out, '{');
 	for (level = 0; level < LEVELS; level++)
-		emit_knum(out, (const char *const[]){ "L1", "L2", "L3" }[level], s->level[level]);
+		emit_knum(out, level_name[level], s->level[level]);
 	emit_knum(out, "combined", s->combined);
 	emit_close(out, '}');
 }
