@@ -188,7 +188,7 @@ static int write_index(const struct view *v, const char *dir, uint64_t seed, str
 
 static int dump(const struct task *t, const struct workload *w, uint64_t seed, const char *dir, struct err *e)
 {
-	struct view v;
+	struct view v = { 0 };
 	int rc = file_mkdirs(dir, e) || view_open(&v, t, w, seed, e) ? -1 : 0;
 
 	for (int i = 0; i < t->ntensors && !rc; i++) {
@@ -199,6 +199,7 @@ static int dump(const struct task *t, const struct workload *w, uint64_t seed, c
 	}
 	if (!rc)
 		rc = write_index(&v, dir, seed, e);
+	view_close(&v);
 	return rc;
 }
 
