@@ -1,5 +1,6 @@
 /* The agent's files: nothing outside is reached, edits touch only what they name, clipping keeps characters whole.
  * Run in a scratch folder. */
+#include "clip.h"
 #include "file.h"
 #include "tap.h"
 #include "workspace.h"
@@ -107,7 +108,7 @@ static bool clips(const char *text, size_t shown, const char *want)
 	struct buf out = BUF_INIT;
 	bool good;
 
-	text_clip(&out, text, strlen(text), shown);
+	clip_text(&out, text, strlen(text), shown);
 	good = !strcmp(out.data ? out.data : "", want);
 	if (!good)
 		printf("# got: %s\n", out.data);
@@ -124,7 +125,7 @@ static void test_clip(void)
 	ok(clips("\u00e4\u00e4\u00e4\u00e4\u00e4", 6, "\u00e4\n[... 4 of 10 bytes left out ...]\n\u00e4\u00e4"),
 	   "characters stay whole");
 	ok(clips("a\xff" "b\xc3", 9, "a\ufffd" "b\ufffd"), "bytes that are no UTF-8");
-	text_clip(&out, "a\0b", 3, 9);
+	clip_text(&out, "a\0b", 3, 9);
 	ok(!strcmp(out.data, "a\ufffd" "b"), "NUL");
 	buf_release(&out);
 }

@@ -1,10 +1,10 @@
 /* check and profile: running the pipeline, reading its record. */
 #include "evaluate.h"
 #include "child.h"
+#include "clip.h"
 #include "emit.h"
 #include "hash.h"
 #include "json.h"
-#include "workspace.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void add_log(struct buf *out, const char *log)
 {
 	if (!log || !*log)
 		return;
-	text_clip(out, log, strlen(log), LOG_SHOWN);
+	clip_text(out, log, strlen(log), LOG_SHOWN);
 	if (out->data[out->len - 1] != '\n')
 		buf_addch(out, '\n');
 }

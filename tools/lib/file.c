@@ -47,8 +47,9 @@ int file_read(const char *path, struct buf *b, struct err *e)
 	return rc;
 }
 
-static int write_all(int fd, const char *p, size_t n)
+int file_write_all(int fd, const void *data, size_t n)
 {
+	const char *p = data;
 	ssize_t done;
 
 	for (; n > 0; p += done, n -= (size_t)done) {
@@ -73,7 +74,7 @@ int file_write(const char *path, const void *data, size_t n, struct err *e)
 		err_set(e, "cannot create '%s':", temp);
 		goto out;
 	}
-	if (fchmod(fd, 0666 & ~mask) || write_all(fd, data, n) || fsync(fd)) {
+	if (fchmod(fd, 0666 & ~mask) || file_write_all(fd, data, n) || fsync(fd)) {
 		err_set(e, "cannot write '%s':", temp);
 		close(fd);
 		goto remove;

@@ -8,6 +8,8 @@
 
 /* Appends the file's bytes to b. 0, or -1 with "cannot open 'PATH': why". */
 int file_read(const char *path, struct buf *b, struct err *e);
+/* Writes all of it to a descriptor; 0, or -1 with errno. */
+int file_write_all(int fd, const void *data, size_t n);
 /* Writes a temporary file beside it, fsyncs it, and renames: readers see the old content or the new, never a part. */
 int file_write(const char *path, const void *data, size_t n, struct err *e);
 /* mkdir -p. */

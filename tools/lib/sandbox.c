@@ -306,7 +306,7 @@ int sandbox_python(struct sandbox *s, struct err *e)
 		return err_set(e, "the path of Python, '%s', must be absolute", file_python());
 	}
 	if (!real)
-		return err_set(e, "cannot find Python at '%s' (run 'make setup'?):", file_python());
+		return err_set(e, "cannot find Python at '%s' (run 'tools/setup'?):", file_python());
 	venv = parent(parent(xstrdup(file_python())));
 	home = venv_home(venv);
 	parent(parent(real));

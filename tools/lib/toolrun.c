@@ -1,6 +1,7 @@
 /* One handler per tool. */
 #include "toolrun.h"
 #include "child.h"
+#include "clip.h"
 #include "kept.h"
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void cut_lines(const struct buf *text, long long first, long long count, 
 
 		stop = newline ? newline + 1 : end;
 	}
-	text_clip(out, p, (size_t)(stop - p), WORKSPACE_SHOWN);
+	clip_text(out, p, (size_t)(stop - p), CLIP_SHOWN);
 }
 
 static long long count_lines(const struct buf *text)

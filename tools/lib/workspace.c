@@ -1,9 +1,6 @@
-/* The agent's files and its shell. */
+/* The agent's files. */
 #include "workspace.h"
-#include "child.h"
 #include "file.h"
-#include "sandbox.h"
-#include "utf8.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Where commands see the folder; a name that the Python environment, bound at its own path, will not lie under. */
-static const char MOUNT[] = "/agent";
-
-enum { OUTPUT_MAX = 8 << 20, LIST_MAX = 1000 };
-static const size_t SHELL_MEMORY = 16UL << 30, SHELL_FILE_SIZE = 256UL << 20;
-static const int SHELL_PROCESSES = 256;
+enum { LIST_MAX = 1000 };
 
 int workspace_open(struct workspace *w, const char *path, struct err *e)
 {
@@ -47,9 +39,9 @@ void workspace_release(struct workspace *w)
 /* "/agent", "/agent/x", "./x" and "x" are the same place's names. */
 static const char *inside(const char *path)
 {
-	size_t n = strlen(MOUNT);
+	size_t n = strlen(WORKSPACE_MOUNT);
 
-	if (!strncmp(path, MOUNT, n) && (path[n] == '/' || !path[n]))
+	if (!strncmp(path, WORKSPACE_MOUNT, n) && (path[n] == '/' || !path[n]))
 		path += n + strspn(path + n, "/");
 	return *path ? path : ".";
 }
@@ -163,21 +155,6 @@ int workspace_read(const struct workspace *w, const char *path, struct buf *out,
 	return read_file(w, path, out, &st, e);
 }
 
-static int write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return -1;
-		p += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 static int write_file(const struct workspace *w, const char *path, const void *data, size_t n, mode_t mode,
 		      struct err *e)
 {
@@ -189,7 +166,7 @@ static int write_file(const struct workspace *w, const char *path, const void *d
 		return -1;
 	unlinkat(dir, temporary, 0);	/* left by a run that was killed */
 	fd = open_beneath(dir, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	failed = fd < 0 || write_all(fd, data, n) || fchmod(fd, mode) || fsync(fd) ||
+	failed = fd < 0 || file_write_all(fd, data, n) || fchmod(fd, mode) || fsync(fd) ||
 		 renameat(dir, temporary, dir, name);
 	if (failed)
 		path_error(e, "write", path);
@@ -305,123 +282,4 @@ int workspace_list(const struct workspace *w, const char *path, struct buf *out,
 	else if (!shown)
 		buf_addstr(out, "(empty)\n");
 	return 0;
-}
-
-/* Shell ----------------------------------------------------------------------------------------------------------- */
-
-static void add_clean(struct buf *out, const char *text, size_t n)
-{
-	for (size_t len; n; text += len, n -= len) {
-		size_t plain = 0;
-
-		while (plain < n && (signed char)text[plain] > 0)
-			plain++;
-		len = plain ? plain : utf8_sequence(text, n);
-		if (len && *text)
-			buf_add(out, text, len);
-		else
-			buf_addstr(out, "\xef\xbf\xbd");
-		len = len ? len : 1;
-	}
-}
-
-void text_clip(struct buf *out, const char *text, size_t n, size_t shown)
-{
-	size_t head, tail;
-
-	if (n <= shown) {
-		add_clean(out, text, n);
-		return;
-	}
-	head = utf8_cut(text, n, shown / 2);
-	tail = utf8_cut(text, n, n - shown / 2);	/* where the tail begins */
-	add_clean(out, text, head);
-	buf_addf(out, "\n[... %zu of %zu bytes left out ...]\n", tail - head, n);
-	add_clean(out, text + tail, n - tail);
-}
-
-/* Keeps the whole output where the model can read it. */
-static void spill(const struct workspace *w, const struct buf *text, struct buf *out)
-{
-	struct buf old = BUF_INIT;
-	char name[64];
-	int i = 0;
-
-	do {
-		buf_reset(&old);
-		snprintf(name, sizeof name, ".output/shell-%d.txt", ++i);
-	} while (i < 1000 && !workspace_read(w, name, &old, NULL));
-	buf_release(&old);
-	if (!workspace_write(w, name, text->data, text->len, NULL))
-		buf_addf(out, "[the whole output is in %s]\n", name);
-}
-
-static void describe_end(const struct child_result *r, struct buf *out)
-{
-	if (r->end == CHILD_EXITED)
-		buf_addf(out, "exit code %d\n", r->code);
-	else if (r->end == CHILD_SIGNALED)
-		buf_addf(out, "killed by signal %d\n", r->code);
-	else if (r->end == CHILD_TIMEOUT)
-		buf_addf(out, "stopped after %.0f seconds\n", r->seconds);
-}
-
-static int sandbox_for(const struct workspace *w, const char *command, struct argv *argv, struct err *e)
-{
-	struct sandbox s = { .cwd = MOUNT, .memory = SHELL_MEMORY, .processes = SHELL_PROCESSES,
-			     .file_size = SHELL_FILE_SIZE };
-	char *python = xstrdup(file_python()), *slash = strrchr(python, '/'), *path;
-	int failed;
-
-	if (slash)
-		*slash = '\0';
-	path = xasprintf("%s:/usr/local/bin:/usr/bin:/bin", python);
-	sandbox_rw(&s, w->path, MOUNT);
-	sandbox_env(&s, "PATH", path);
-	sandbox_env(&s, "HOME", "/tmp");
-	sandbox_env(&s, "LANG", "C.UTF-8");
-	sandbox_env(&s, "PYTHONDONTWRITEBYTECODE", "1");
-	sandbox_env(&s, "TRITON_DEFAULT_FP_FUSION", "1");
-	failed = sandbox_python(&s, e) || sandbox_command(&s, argv, e);
-	sandbox_release(&s);
-	free(path);
-	free(python);
-	if (failed)
-		return -1;
-	/* one stream, so that errors stand where they happened */
-	argv_add(argv, "bash");
-	argv_add(argv, "-c");
-	argv_add(argv, "exec bash -c \"$1\" 2>&1");
-	argv_add(argv, "bash");
-	argv_add(argv, command);
-	return 0;
-}
-
-int workspace_shell(const struct workspace *w, const char *command, double timeout, struct buf *out, struct err *e)
-{
-	struct argv argv = { 0 };
-	struct child_result r = { .end = CHILD_NOT_STARTED };
-	int failed = sandbox_for(w, command, &argv, e);
-
-	if (!failed) {
-		/* the sandbox's own first process shows its environment to those inside */
-		char *const bare[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
-		const struct child c = { .argv = argv.v, .env = bare, .timeout = timeout, .max_output = OUTPUT_MAX };
-
-		failed = child_run(&c, &r, e);
-	}
-	if (!failed) {
-		describe_end(&r, out);
-		buf_addbuf(&r.out, &r.err);	/* of the sandbox itself, normally nothing */
-		text_clip(out, r.out.data ? r.out.data : "", r.out.len, WORKSPACE_SHOWN);
-		if (out->len && out->data[out->len - 1] != '\n')
-			buf_addch(out, '\n');
-		if (r.truncated)
-			buf_addf(out, "[it printed more than %d MiB; the rest was dropped]\n", OUTPUT_MAX >> 20);
-		if (r.out.len > WORKSPACE_SHOWN)
-			spill(w, &r.out, out);
-	}
-	child_result_release(&r);
-	argv_release(&argv);
-	return failed;
 }

@@ -9,10 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum {
-	WORKSPACE_SHOWN = 32 << 10,	/* bytes of a file or an output that one answer shows */
-	WORKSPACE_FILE_MAX = 16 << 20
-};
+enum { WORKSPACE_FILE_MAX = 16 << 20 };
+/* Where commands see the folder; a name that the Python environment, bound at its own path, will not lie under. */
+#define WORKSPACE_MOUNT "/agent"
 
 struct workspace {
 	int fd;
@@ -34,8 +33,4 @@ int workspace_list(const struct workspace *w, const char *path, struct buf *out,
 /* Runs a bash command line in the sandbox; out gets how it ended and what it printed, clipped. 0 whatever the command's
  * exit code; -1 when it could not be run. */
 int workspace_shell(const struct workspace *w, const char *command, double timeout, struct buf *out, struct err *e);
-
-/* Appends text for a model: at most `shown` bytes, head and tail kept on character boundaries with a note of how much
- * was left out between them; bytes that are not UTF-8 and NUL become U+FFFD. */
-void text_clip(struct buf *out, const char *text, size_t n, size_t shown);
 #endif
