@@ -2,6 +2,27 @@
 #include "report_tables.h"
 #include <stdlib.h>
 
+/* For each model a row per arm, then what guidance changed. */
+static void rows_by_arm(const struct score *s, struct table *t, bool designs,
+			void (*row)(struct table *t, const char *model, const char *arm, const struct arm_total *a),
+			void (*change)(struct table *t, const struct change *c))
+{
+	for (int i = 0; i < total_rows(s); i++) {
+		const struct total *total = total_at(s, i);
+		const char *model = total_name(s, i);
+
+		total_rule(t, s, i);
+		for (int arm = 0; arm < ARMS; arm++) {
+			if (!report_has_arm(s, arm) || (arm == ARM_DESIGN && !designs))
+				continue;
+			row(t, model, arm_name[arm], &total->arm[arm]);
+			model = "";
+		}
+		if (has_pair(s))
+			change(t, &total->change);
+	}
+}
+
 static void score_columns(struct table *t)
 {
 	static const char *const names[] = { "L1", "L2", "L3", "comb." };
@@ -43,8 +64,6 @@ static void score_change_row(struct table *t, const struct change *c)
 
 void table_implementation(const struct score *s, struct table *t)
 {
-	int i, arm;
-
 	table_init(t, "Implementation score");
 	t->note = xstrdup("Which properties of the expert's design the source has, 0 to 100, by level and their mean; "
 			  "gated: a property counts only if what it requires is there too. Mean over n judged tasks; "
@@ -53,21 +72,7 @@ void table_implementation(const struct score *s, struct table *t)
 	table_column(t, 'l', "arm");
 	table_column(t, 'r', "n");
 	score_columns(t);
-	for (i = 0; i < total_rows(s); i++) {
-		const struct total *total = total_at(s, i);
-		bool first = true;
-
-		total_rule(t, s, i);
-		for (arm = 0; arm < ARMS; arm++) {
-			if (!has_code_arm(s, arm))
-				continue;
-			score_row(t, first ? total_name(s, i) : "", arm_name[arm],
-				  &total->arm[arm]);
-			first = false;
-		}
-		if (has_pair(s))
-			score_change_row(t, &total->change);
-	}
+	rows_by_arm(s, t, false, score_row, score_change_row);
 }
 
 void table_design(const struct score *s, struct table *t)
@@ -136,8 +141,6 @@ static void tokens_change_row(struct table *t, const struct change *c)
 
 void table_tokens(const struct score *s, struct table *t)
 {
-	int i, arm;
-
 	table_init(t, "Tokens and cost of the agents");
 	t->note = xstrdup("Sums over trials (reasoning is part of out; *: not every trial knows it). The change "
 			  "compares one repeat of each task that knows it in both arms.");
@@ -150,21 +153,7 @@ void table_tokens(const struct score *s, struct table *t)
 	table_column(t, 'r', "out");
 	table_column(t, 'r', "reasoning");
 	table_column(t, 'r', "US dollars");
-	for (i = 0; i < total_rows(s); i++) {
-		const struct total *total = total_at(s, i);
-		bool first = true;
-
-		total_rule(t, s, i);
-		for (arm = 0; arm < ARMS; arm++) {
-			if (!report_has_arm(s, arm))
-				continue;
-			tokens_row(t, first ? total_name(s, i) : "", arm_name[arm],
-				   &total->arm[arm]);
-			first = false;
-		}
-		if (has_pair(s))
-			tokens_change_row(t, &total->change);
-	}
+	rows_by_arm(s, t, true, tokens_row, tokens_change_row);
 }
 
 /* What the tools did not manage is one column. */

@@ -32,7 +32,8 @@ static void name_cell(struct table *t, const struct score *s, int i)
 	table_cell(t, "%s", total_name(s, i));
 }
 
-bool has_code_arm(const struct score *s, int arm)
+/* Is it an arm in which code is written, and in the records? */
+static bool has_code_arm(const struct score *s, int arm)
 {
 	return arm != ARM_DESIGN && report_has_arm(s, arm);
 }
@@ -47,6 +48,19 @@ void table_percent(struct table *t, double ratio)
 	table_signed(t, 100 * (ratio - 1), 1, " %");
 }
 
+/* Two columns for each arm in which code is written, and the change. */
+static void arm_columns(const struct score *s, struct table *t, const char *second)
+{
+	table_column(t, 'l', "model");
+	for (int arm = 0; arm < ARMS; arm++) {
+		if (!has_code_arm(s, arm))
+			continue;
+		table_column(t, 'r', arm_name[arm]);
+		table_column(t, 'r', second);
+	}
+	table_column(t, 'r', "change");
+}
+
 static void correctness(const struct score *s, struct table *t)
 {
 	int i, arm;
@@ -54,14 +68,7 @@ static void correctness(const struct score *s, struct table *t)
 	table_init(t, "Correctness");
 	t->note = xstrdup("Model-task pairs that are correct: every workload of the task is. A pair with several "
 			  "repeats counts by the share of its correct ones.");
-	table_column(t, 'l', "model");
-	for (arm = 0; arm < ARMS; arm++) {
-		if (!has_code_arm(s, arm))
-			continue;
-		table_column(t, 'r', arm_name[arm]);
-		table_column(t, 'r', "share");
-	}
-	table_column(t, 'r', "change");
+	arm_columns(s, t, "share");
 	for (i = 0; i < total_rows(s); i++) {
 		const struct total *total = total_at(s, i);
 
@@ -107,14 +114,7 @@ static void performance(const struct score *s, struct table *t)
 			    "faster. A task without a correct submission %s. n: tasks (model-task pairs over all "
 			    "models); in brackets, how many of them count by that rule.", rule.data);
 	buf_release(&rule);
-	table_column(t, 'l', "model");
-	for (arm = 0; arm < ARMS; arm++) {
-		if (!has_code_arm(s, arm))
-			continue;
-		table_column(t, 'r', arm_name[arm]);
-		table_column(t, 'r', "n");
-	}
-	table_column(t, 'r', "change");
+	arm_columns(s, t, "n");
 	for (i = 0; i < total_rows(s); i++) {
 		const struct total *total = total_at(s, i);
 

@@ -9,8 +9,6 @@ const struct total *total_at(const struct score *s, int i);
 const char *total_name(const struct score *s, int i);
 /* The line before row i of totals, where it takes one. */
 void total_rule(struct table *t, const struct score *s, int i);
-/* Is it an arm in which code is written, and in the records? */
-bool has_code_arm(const struct score *s, int arm);
 bool has_pair(const struct score *s);	/* both arms, without and with */
 void table_percent(struct table *t, double ratio);	/* "+33.9 %" from 1.339 */
 
