@@ -86,7 +86,7 @@ big() { # BYTES: a record in one line of so many bytes
 limit=$((64 << 20))
 {
 	echo '{"null":1}'
-	for n in $((limit - 1)) $limit $((limit + 3000000)); do big $n; done
+	for n in $((limit - 1)) $limit $((limit + 3000000)); do big "$n"; done
 	echo '{"null":2}'
 	big $limit | tr -d '\n'
 } >long
