@@ -117,9 +117,10 @@ static bool recall(struct build *b)
 
 static void add_member(struct buf *out, const struct scan *s, const char *key)
 {
-	for (int i = 0; i < s->n; i++)
-		if (s->member[i].key.n == strlen(key) && !memcmp(s->member[i].key.p, key, s->member[i].key.n))
-			emit_kraw(out, key, s->member[i].value.p, s->member[i].value.n);
+	const struct scan_member *m = scan_find(s, key);
+
+	if (m)
+		emit_kraw(out, key, m->value.p, m->value.n);
 }
 
 static int compose(const struct build *b, const struct build_for *f, const struct recorder *r, const char *task_hash,

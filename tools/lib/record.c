@@ -11,35 +11,14 @@ int record_open(struct record *r, const char *line, size_t len, struct err *e)
 	return scan_object(line, len, &r->scan, e);
 }
 
-static bool key_is(struct span key, const char *name)
-{
-	struct buf b = BUF_INIT;
-	bool same;
-
-	if (!memchr(key.p, '\\', key.n))
-		return key.n == strlen(name) && !memcmp(key.p, name, key.n);
-	scan_decode(key, &b);
-	same = b.len == strlen(name) && !memcmp(b.data, name, b.len);
-	buf_release(&b);
-	return same;
-}
-
-static const struct scan_member *find(const struct record *r, const char *key)
-{
-	for (int i = 0; i < r->scan.n; i++)
-		if (key_is(r->scan.member[i].key, key))
-			return &r->scan.member[i];
-	return NULL;
-}
-
 bool record_has(const struct record *r, const char *key)
 {
-	return find(r, key) != NULL;
+	return scan_find(&r->scan, key) != NULL;
 }
 
 struct span record_raw(const struct record *r, const char *key)
 {
-	const struct scan_member *m = find(r, key);
+	const struct scan_member *m = scan_find(&r->scan, key);
 
 	return m ? m->value : (struct span){ NULL, 0 };
 }
@@ -72,7 +51,7 @@ bool record_str(const struct record *r, const char *key, char *out, size_t n)
 
 void record_put(const struct record *r, const char *key, const struct buf *json, struct buf *out)
 {
-	const struct scan_member *m = find(r, key);
+	const struct scan_member *m = scan_find(&r->scan, key);
 	size_t until = m ? (size_t)(m->value.p - r->line) : r->scan.end;
 
 	buf_reserve(out, r->len + json->len + strlen(key) + 4);

@@ -109,16 +109,13 @@ static int add_tensors(struct buf *b, const struct task *t, const struct workloa
 /* Parameters go to Python as they are written: 1 is an int there, 1.0 a float. */
 static int add_params(struct buf *b, const char *line, size_t n, struct err *e)
 {
+	const struct scan_member *m;
 	struct scan s;
 
 	if (scan_object(line, n, &s, e))
 		return -1;
-	for (int i = 0; i < s.n; i++)
-		if (s.member[i].key.n == 6 && !memcmp(s.member[i].key.p, "params", 6)) {
-			emit_kraw(b, "params", s.member[i].value.p, s.member[i].value.n);
-			return 0;
-		}
-	emit_kraw(b, "params", "{}", 2);
+	m = scan_find(&s, "params");
+	emit_kraw(b, "params", m ? m->value.p : "{}", m ? m->value.n : 2);
 	return 0;
 }
 

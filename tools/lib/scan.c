@@ -398,6 +398,27 @@ int scan_object(const char *line, size_t n, struct scan *s, struct err *e)
 	return whole(line, n, s, e);
 }
 
+static bool key_is(struct span key, const char *name)
+{
+	struct buf b = BUF_INIT;
+	bool same;
+
+	if (!memchr(key.p, '\\', key.n))
+		return key.n == strlen(name) && !memcmp(key.p, name, key.n);
+	scan_decode(key, &b);
+	same = b.len == strlen(name) && !memcmp(b.data, name, b.len);
+	buf_release(&b);
+	return same;
+}
+
+const struct scan_member *scan_find(const struct scan *s, const char *key)
+{
+	for (int i = 0; i < s->n; i++)
+		if (key_is(s->member[i].key, key))
+			return &s->member[i];
+	return NULL;
+}
+
 int scan_value(const char *text, size_t n, struct err *e)
 {
 	return whole(text, n, NULL, e);

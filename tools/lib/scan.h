@@ -29,6 +29,8 @@ struct scan {
 
 /* 0, or -1 with the reason and the byte column in e. */
 int scan_object(const char *line, size_t n, struct scan *s, struct err *e);
+/* The member with this key, or NULL. */
+const struct scan_member *scan_find(const struct scan *s, const char *key);
 /* The same checks for any JSON value (an API reply, a file); members are not collected. */
 int scan_value(const char *text, size_t n, struct err *e);
 /* Appends the text of a checked string (what lies between its quotes) with its escapes decoded. */
