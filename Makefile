@@ -86,9 +86,12 @@ portable: all
 	rm -rf $(BIN)/lib && mkdir $(BIN)/lib
 	ldd $(TOOLS) | awk '$$3 ~ /^\// { print $$3 }' | sort -u | \
 		grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv)\.so' | xargs cp -Lt $(BIN)/lib
+# what is installed has a root of its own: tools/setup there makes its .venv, D2K_STORE names a store others may write
 install: all
-	mkdir -p $(DESTDIR)$(PREFIX)/{bin,lib/d2k,share/man/man1}
-	cp -r bin tasks guidance workloads tools pipelines $(DESTDIR)$(PREFIX)/lib/d2k
+	mkdir -p $(DESTDIR)$(PREFIX)/{bin,lib/d2k/{bin,tools},share/man/man1}
+	cp -r $(BIN)/. $(DESTDIR)$(PREFIX)/lib/d2k/bin
+	cp -r tasks guidance workloads pipelines $(DESTDIR)$(PREFIX)/lib/d2k
+	cp -r tools/{agent,judge,oracle,prompt,setup,triton} $(DESTDIR)$(PREFIX)/lib/d2k/tools
 	cp tools/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	ln -sf $(foreach tool,$(notdir $(TOOLS)),../lib/d2k/bin/$(tool)) $(DESTDIR)$(PREFIX)/bin
 clean:
