@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the texts show works: the submission that models are shown, and the options that README files and texts name.
+# What the texts show works: the submission that models are shown, the options and the files that README files name.
 # shellcheck disable=SC2317 # functions are called through ok
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/time.sh"
@@ -39,4 +39,12 @@ for text in README.md tasks/README.md; do
 		ok has_option "$program" "$option" -- "$text: $program has $option"
 	done <pairs
 done
+
+# The map of the sources has every file of the library.
+listed() { grep -qE "\`$1\`" "$D2K_ROOT/tools/README.md"; }
+for file in "$D2K_ROOT"/tools/lib/*.[ch]; do
+	noun=$(basename "${file%.*}")
+	listed "$noun" || echo "$noun"
+done | sort -u >unlisted
+is "$(<unlisted)" "" "tools/README.md names every file of tools/lib"
 t_done
