@@ -88,132 +88,6 @@ static int request_tail(const struct model *m, const struct wire_request *q, str
 	return 0;
 }
 
-/* Reply ----------------------------------------------------------------------------------------------------------- */
-
-/* Prompt tokens include those read from and written to the cache; completion tokens include reasoning. A server that
- * reports cached tokens but no writes does not bill writes apart. */
-static void read_usage(const struct json *u, bool caches, struct usage *out)
-{
-	long long prompt = json_get_int(u, "prompt_tokens", -1);
-	long long none = caches ? -1 : 0;
-
-	out->out = json_get_int(u, "completion_tokens", -1);
-	out->reasoning = json_int(json_path(u, "completion_tokens_details.reasoning_tokens"), -1);
-	out->cache_read = json_int(json_path(u, "prompt_tokens_details.cached_tokens"), -1);
-	if (out->cache_read < 0)
-		out->cache_read = json_get_int(u, "prompt_cache_hit_tokens", none);	/* DeepSeek's name */
-	out->cache_write = json_int(json_path(u, "prompt_tokens_details.cache_write_tokens"),
-				    out->cache_read < 0 ? -1 : 0);
-	if (prompt < 0 || out->cache_read < 0)
-		return;
-	out->fresh_in = prompt - out->cache_read - out->cache_write;
-	if (out->fresh_in < 0)	/* the server counts in a way of its own */
-		out->fresh_in = out->cache_read = out->cache_write = -1;
-}
-
-/* Content is a string, null, absent, or a list of parts. */
-static char *read_content(const struct json *message)
-{
-	const struct json *content = json_get(message, "content"), *part;
-	struct buf text = BUF_INIT;
-
-	if (json_str(content))
-		buf_addstr(&text, json_str(content));
-	for (part = json_type(content) == JSON_ARR ? json_first(content) : NULL; part; part = json_next(part))
-		if (json_get_str(part, "text"))
-			buf_addstr(&text, json_get_str(part, "text"));
-	if (!text.len && json_get_str(message, "refusal"))
-		buf_addstr(&text, json_get_str(message, "refusal"));
-	if (!text.len) {
-		buf_release(&text);
-		return NULL;
-	}
-	return buf_detach(&text);
-}
-
-static void read_calls(const struct json *message, struct model_reply *r)
-{
-	const struct json *calls = json_get(message, "tool_calls"), *c;
-
-	for (c = json_type(calls) == JSON_ARR ? json_first(calls) : NULL; c; c = json_next(c)) {
-		const struct json *arguments = json_path(c, "function.arguments");
-		struct buf text = BUF_INIT;
-
-		/* some servers send the object itself */
-		if (json_str(arguments))
-			buf_addstr(&text, json_str(arguments));
-		else if (arguments)
-			json_print(arguments, &text);
-		reply_add_call(r, json_get_str(c, "id"), json_str(json_path(c, "function.name")), text.data);
-		buf_release(&text);
-	}
-}
-
-/* Reasoning that servers want back, or may use, under their several names. */
-static struct json *read_reasoning(const struct json *message)
-{
-	static const char *const names[] = { "reasoning", "reasoning_content", "reasoning_details" };
-	struct buf text = BUF_INIT;
-	struct json *echo;
-
-	emit_open(&text, '{');
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (json_type(json_get(message, names[i])) > JSON_NULL)
-			emit_member(&text, json_get(message, names[i]));
-	emit_close(&text, '}');
-	echo = json_parse(text.data, text.len, NULL);
-	buf_release(&text);
-	return echo;
-}
-
-/* Thinking in the text itself: the reply's content begins after it, the message keeps it. */
-static void cut_thinking(char *content)
-{
-	char *end;
-
-	if (!content || strncmp(content, "<think>", 7) || !(end = strstr(content, "</think>")))
-		return;
-	end += 8;
-	end += strspn(end, " \t\r\n");
-	memmove(content, end, strlen(end) + 1);
-}
-
-static enum wire_end classify_body(long status, const char *body, size_t n, struct err *e);
-
-enum wire_end chat_read_reply(const char *body, size_t n, bool caches, struct model_reply *r, struct err *e)
-{
-	struct json *j = json_parse(body, n, e), *echo;
-	const struct json *choice = json_first(json_get(j, "choices")), *message = json_get(choice, "message");
-	const char *finish = json_get_str(choice, "finish_reason");
-
-	if (j && json_type(json_get(j, "error")) > JSON_NULL) {
-		json_free(j);
-		return classify_body(0, body, n, e);	/* an error dressed as a success */
-	}
-	if (json_type(message) != JSON_OBJ) {
-		if (j)
-			err_set(e, "the reply has no message");
-		json_free(j);
-		return WIRE_GARBLED;
-	}
-	if (finish && !strcmp(finish, "error")) {
-		err_set(e, "the server ended the reply with an error");
-		json_free(j);
-		return WIRE_RETRY;
-	}
-	r->usage = (struct usage)USAGE_UNKNOWN;
-	read_usage(json_get(j, "usage"), caches, &r->usage);
-	r->finish = finish ? xstrdup(finish) : NULL;
-	r->content = read_content(message);
-	read_calls(message, r);
-	echo = read_reasoning(message);
-	reply_set_message(r, echo);
-	json_free(echo);
-	cut_thinking(r->content);
-	json_free(j);
-	return WIRE_OK;
-}
-
 /* Errors ---------------------------------------------------------------------------------------------------------- */
 
 static bool has_any(const char *text, const char *const *phrases)
@@ -304,6 +178,132 @@ enum wire_end chat_classify(const struct http_response *r, struct err *e)
 	return end;
 }
 
+/* Reply ----------------------------------------------------------------------------------------------------------- */
+
+/* Prompt tokens include those read from and written to the cache; completion tokens include reasoning. A server that
+ * reports cached tokens but no writes does not bill writes apart. */
+static void read_usage(const struct json *u, bool caches, struct usage *out)
+{
+	long long prompt = json_get_int(u, "prompt_tokens", -1);
+	long long none = caches ? -1 : 0;
+
+	out->out = json_get_int(u, "completion_tokens", -1);
+	out->reasoning = json_int(json_path(u, "completion_tokens_details.reasoning_tokens"), -1);
+	out->cache_read = json_int(json_path(u, "prompt_tokens_details.cached_tokens"), -1);
+	if (out->cache_read < 0)
+		out->cache_read = json_get_int(u, "prompt_cache_hit_tokens", none);	/* DeepSeek's name */
+	out->cache_write = json_int(json_path(u, "prompt_tokens_details.cache_write_tokens"),
+				    out->cache_read < 0 ? -1 : 0);
+	if (prompt < 0 || out->cache_read < 0)
+		return;
+	out->fresh_in = prompt - out->cache_read - out->cache_write;
+	if (out->fresh_in < 0)	/* the server counts in a way of its own */
+		out->fresh_in = out->cache_read = out->cache_write = -1;
+}
+
+/* Content is a string, null, absent, or a list of parts. */
+static char *read_content(const struct json *message)
+{
+	const struct json *content = json_get(message, "content"), *part;
+	struct buf text = BUF_INIT;
+
+	if (json_str(content))
+		buf_addstr(&text, json_str(content));
+	for (part = json_type(content) == JSON_ARR ? json_first(content) : NULL; part; part = json_next(part))
+		if (json_get_str(part, "text"))
+			buf_addstr(&text, json_get_str(part, "text"));
+	if (!text.len && json_get_str(message, "refusal"))
+		buf_addstr(&text, json_get_str(message, "refusal"));
+	if (!text.len) {
+		buf_release(&text);
+		return NULL;
+	}
+	return buf_detach(&text);
+}
+
+static void read_calls(const struct json *message, struct model_reply *r)
+{
+	const struct json *calls = json_get(message, "tool_calls"), *c;
+
+	for (c = json_type(calls) == JSON_ARR ? json_first(calls) : NULL; c; c = json_next(c)) {
+		const struct json *arguments = json_path(c, "function.arguments");
+		struct buf text = BUF_INIT;
+
+		/* some servers send the object itself */
+		if (json_str(arguments))
+			buf_addstr(&text, json_str(arguments));
+		else if (arguments)
+			json_print(arguments, &text);
+		reply_add_call(r, json_get_str(c, "id"), json_str(json_path(c, "function.name")), text.data);
+		buf_release(&text);
+	}
+}
+
+/* Reasoning that servers want back, or may use, under their several names. */
+static struct json *read_reasoning(const struct json *message)
+{
+	static const char *const names[] = { "reasoning", "reasoning_content", "reasoning_details" };
+	struct buf text = BUF_INIT;
+	struct json *echo;
+
+	emit_open(&text, '{');
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (json_type(json_get(message, names[i])) > JSON_NULL)
+			emit_member(&text, json_get(message, names[i]));
+	emit_close(&text, '}');
+	echo = json_parse(text.data, text.len, NULL);
+	buf_release(&text);
+	return echo;
+}
+
+/* Thinking in the text itself: the reply's content begins after it, the message keeps it. */
+static void cut_thinking(char *content)
+{
+	char *end;
+
+	if (!content || strncmp(content, "<think>", 7) || !(end = strstr(content, "</think>")))
+		return;
+	end += 8;
+	end += strspn(end, " \t\r\n");
+	memmove(content, end, strlen(end) + 1);
+}
+
+enum wire_end chat_read_reply(const char *body, size_t n, bool caches, struct model_reply *r, struct err *e)
+{
+	struct json *j = json_parse(body, n, e), *echo;
+	const struct json *choice = json_first(json_get(j, "choices")), *message = json_get(choice, "message");
+	const char *finish = json_get_str(choice, "finish_reason");
+
+	if (j && json_type(json_get(j, "error")) > JSON_NULL) {
+		json_free(j);
+		return classify_body(0, body, n, e);	/* an error dressed as a success */
+	}
+	if (json_type(message) != JSON_OBJ) {
+		if (j)
+			err_set(e, "the reply has no message");
+		json_free(j);
+		return WIRE_GARBLED;
+	}
+	if (finish && !strcmp(finish, "error")) {
+		err_set(e, "the server ended the reply with an error");
+		json_free(j);
+		return WIRE_RETRY;
+	}
+	r->usage = (struct usage)USAGE_UNKNOWN;
+	read_usage(json_get(j, "usage"), caches, &r->usage);
+	r->finish = finish ? xstrdup(finish) : NULL;
+	r->content = read_content(message);
+	read_calls(message, r);
+	echo = read_reasoning(message);
+	reply_set_message(r, echo);
+	json_free(echo);
+	cut_thinking(r->content);
+	json_free(j);
+	return WIRE_OK;
+}
+
+/* Asking ---------------------------------------------------------------------------------------------------------- */
+
 /* A server that quotes the key in its complaint must not bring it into a log or a transcript. */
 static void remove_key(struct buf *body, const char *key)
 {
@@ -315,8 +315,6 @@ static void remove_key(struct buf *body, const char *key)
 	for (char *from = body->data; (at = memmem(from, body->len - (size_t)(from - body->data), key, n)); from = at + n)
 		memset(at, '*', n);
 }
-
-/* ----------------------------------------------------------------------------------------------------------------- */
 
 static enum wire_end post(struct model *m, const struct http_piece *pieces, int n, struct http_response *answer,
 			  struct model_reply *r, double *wait, struct err *e)
