@@ -41,7 +41,6 @@ def normalise_kernel(g, partial, x, parts, n, m, stride_n, stride_m, PARTS: tl.c
 @triton.autotune([
     triton.Config({"BM": 128, "BN": 256, "BK": 64}, num_warps=8, num_stages=3),
     triton.Config({"BM": 128, "BN": 256, "BK": 64}, num_warps=8, num_stages=4),
-    triton.Config({"BM": 128, "BN": 128, "BK": 64}, num_warps=4, num_stages=3),
 ], key=["m_size", "n_size", "k_size"])
 @triton.jit
 def product_kernel(x, y, e, c, m_size, n_size, k_size, alpha, beta,  #
