@@ -166,7 +166,8 @@ done
 
 # Failures of the submission count as incorrect; failures of the tools, and what was not run, count nowhere
 for status in wrong fault timeout invalid not_built; do
-	trial m "t-$status" without ".time.status = \"$status\" | .time.speedup = null"
+	trial m "t-$status" without ".time.status = \"$status\" | .time.speedup = null |
+		.build.status = \"$([ $status = not_built ] && echo syntax_error || echo ok)\""
 done >records
 for status in stale unsupported tool_error something_new; do
 	trial m "t-$status" without ".time.status = \"$status\" | .time.speedup = null"
@@ -183,6 +184,35 @@ is "$(score "$without | [.pairs, .correct, .trials]")" "[6,0,13]" "six are incor
 is "$(score "$without.outcomes | [.wrong, .fault, .timeout, .invalid, .not_built]")" "[1,1,1,1,2]" "by kind"
 is "$(score "$without.outcomes | [.stale, .unsupported, .tool_error, .not_run]")" "[1,1,4,1]" "and the others"
 is "$(score "$without | [.performance_score, .performance_by_rule]")" "[1,6]" "only the six count by the rule"
+
+# Sections that do not belong together: a stage was done again, and those after it were not
+source=$(printf source | sha256sum | cut -d' ' -f1)
+{
+	trial m same without ".build.source_sha256 = \"$source\" | .judge.source_sha256 = \"$source\" |
+		.build.bundle = \"b\" | .time.bundle = \"b\""
+	trial m agent-again without '.build.source_sha256 = "other"'
+	trial m built-again without '.build.bundle = "b" | .time.bundle = "c"'
+	trial m fails-now without '.build.status = "syntax_error"'
+	trial m builds-now without '.time.status = "not_built"'
+	trial m half without '.time.workloads[1].status = "wrong"'
+	trial m judged-before without '.judge.source_sha256 = "other"'
+} >records
+is "$(score "$without | [.correct, .outcomes.stale, .outcomes.tool_error]")" "[2,4,1]" "stale results say nothing"
+is "$(score "$without.judged")" '{"scored":6,"unscored":0,"nothing_to_judge":0,"not_judged":1}' "nor does a stale judgement"
+
+# Figures that no tool writes
+{
+	trial m a without '.agent.usage.out = -5 | .agent.cost_usd = -1 | .judge.scores.L1 = 101 | .judge.gated.L2 = -1'
+	trial m b without '.time.speedup = 0'
+	trial m c without '.time.speedup = -2'
+} >records
+for format in text markdown csv; do
+	run d2k-score --format $format records
+	exits 0 "figures out of range as $format"
+done
+is "$(score "$without | [.usage.out, .cost_usd, .implementation.plain.L1, .implementation.gated.L2]")" "[20,2,50,30]" \
+	"they are unknown"
+near "$(score "$without.performance_score")" 2 "also a speedup of nothing"
 
 # Judging
 {

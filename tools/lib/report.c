@@ -3,7 +3,6 @@
 #include "die.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct report_format *const formats[] = { &report_text, &report_markdown, &report_json, &report_csv };
@@ -152,7 +151,8 @@ static void warn_models(const struct score *s, const struct sink *k)
 		say(k, "unscored: %d of %zu records; the judge's answer could not be read", judged(s, JUDGED_UNSCORED),
 		    s->records);
 	if (judged(s, JUDGED_NOT))
-		say(k, "not judged: %d of %zu records have no 'judge' section", judged(s, JUDGED_NOT), s->records);
+		say(k, "not judged: %d of %zu records have no 'judge' section, or one about another submission",
+		    judged(s, JUDGED_NOT), s->records);
 	if (s->judges > 1)
 		say(k, "different judges gave the scores: %d", s->judges);
 }

@@ -1,5 +1,6 @@
 /* Reads one record for the scorer. What is missing stays unknown; nothing is guessed. */
 #include "trial.h"
+#include "hash.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,14 +83,22 @@ static int read_names(struct trial *t, const struct record *r, struct err *e)
 	return 0;
 }
 
+/* A number that no tool writes is as unknown as a missing one. */
+static double number_in(const struct json *obj, const char *key, double min, double max)
+{
+	double x = json_get_num(obj, key, NAN);
+
+	return x >= min && x <= max ? x : NAN;
+}
+
 static void read_agent(struct trial *t, const struct json *agent)
 {
 	const struct json *usage = json_get(agent, "usage");
 	int i;
 
 	for (i = 0; i < CLASSES; i++)
-		t->usage[i] = json_get_num(usage, class_name[i], NAN);
-	t->cost = json_get_num(agent, "cost_usd", NAN);
+		t->usage[i] = number_in(usage, class_name[i], 0, INFINITY);
+	t->cost = number_in(agent, "cost_usd", 0, INFINITY);
 	t->scripted = is_script(t->model) || is_script(json_get_str(agent, "model_id"));
 }
 
@@ -112,6 +121,46 @@ static double expert_speedup(const struct json *time)
 	return n ? exp(sum / n) : NAN;
 }
 
+/* Two texts that are both known, and not the same. */
+static bool differ(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b);
+}
+
+/* Is a section about another text than the agent's section has now? */
+static bool of_another(const struct json *agent, const char *key, const char *source_sha256)
+{
+	const char *text = json_get_str(agent, key);
+	char hash[HASH_HEX];
+
+	if (!text)
+		return false;
+	hash_hex(text, strlen(text), hash);
+	return differ(hash, source_sha256);
+}
+
+/* A stage was done again, and those after it were not. */
+static bool is_stale(const struct json *agent, const struct json *build, const struct json *time)
+{
+	const char *built = json_get_str(build, "status"), *status = json_get_str(time, "status");
+
+	if (built && status && !strcmp(built, "ok") != !!strcmp(status, ending_name[ENDED_NOT_BUILT]))
+		return true;
+	if (json_bool(json_get(time, "comparable"), false) &&
+	    differ(json_get_str(build, "bundle"), json_get_str(time, "bundle")))
+		return true;
+	return of_another(agent, "submission", json_get_str(build, "source_sha256"));
+}
+
+static bool all_correct(const struct json *time)
+{
+	const struct json *w = json_first(json_get(time, "workloads"));
+
+	while (w && !differ(json_get_str(w, "status"), ending_name[ENDED_CORRECT]))
+		w = json_next(w);
+	return !w;
+}
+
 /* A submission that was not built because the build tool failed, or because the model's endpoint did, is nobody's
  * failure to write a kernel. */
 static enum ending find_ending(const struct json *agent, const struct json *build, const struct json *time)
@@ -123,6 +172,10 @@ static enum ending find_ending(const struct json *agent, const struct json *buil
 	if (!time)
 		return ENDED_NOT_RUN;
 	if (i < 0)
+		return ENDED_TOOL_ERROR;
+	if (ending_measured((enum ending)i) && is_stale(agent, build, time))
+		return ENDED_STALE;
+	if (i == ENDED_CORRECT && !all_correct(time))
 		return ENDED_TOOL_ERROR;
 	if (i == ENDED_NOT_BUILT && built && !strcmp(built, "tool_error"))
 		return ENDED_TOOL_ERROR;
@@ -146,18 +199,20 @@ static void read_time(struct trial *t, const struct json *time)
 		t->speedup = NAN;
 }
 
-static void read_judge(struct trial *t, const struct json *judge)
+static void read_judge(struct trial *t, const struct json *agent, const struct json *judge)
 {
 	int i = find_name(json_get_str(judge, "status"), judged_name, JUDGED);
 	const char *kind = json_get_str(judge, "kind");
 
-	t->judged = judge && i >= 0 ? (enum judged)i : JUDGED_NOT;
 	t->judge = copy(json_get_str(judge, "judge"));
 	t->scripted_judge = is_script(t->judge) || is_script(json_get_str(judge, "judge_id"));
 	t->design = kind && !strcmp(kind, "design");
+	if (of_another(agent, t->design ? "design" : "submission", json_get_str(judge, "source_sha256")))
+		i = JUDGED_NOT;
+	t->judged = judge && i >= 0 ? (enum judged)i : JUDGED_NOT;
 	for (i = 0; i < SCORES; i++) {
-		t->plain[i] = json_get_num(json_get(judge, "scores"), score_name[i], NAN);
-		t->gated[i] = json_get_num(json_get(judge, "gated"), score_name[i], NAN);
+		t->plain[i] = number_in(json_get(judge, "scores"), score_name[i], 0, 100);
+		t->gated[i] = number_in(json_get(judge, "gated"), score_name[i], 0, 100);
 	}
 }
 
@@ -176,7 +231,7 @@ int trial_read(struct trial *t, const struct record *r, struct err *e)
 	read_agent(t, agent);
 	t->ending = find_ending(agent, build, time);
 	read_time(t, time);
-	read_judge(t, judge);
+	read_judge(t, agent, judge);
 	json_free(prompt);
 	json_free(agent);
 	json_free(build);
