@@ -3,7 +3,6 @@
 #include "emit.h"
 #include "json.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "file.h"
 #include "hash.h"
 #include "wire.h"
-#include <errno.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdlib.h>

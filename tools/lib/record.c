@@ -1,7 +1,6 @@
 /* One record: where its members lie in its line, and the line with one member put in. */
 #include "record.h"
 #include "emit.h"
-#include <stdlib.h>
 #include <string.h>
 
 int record_open(struct record *r, const char *line, size_t len, struct err *e)

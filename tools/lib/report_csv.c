@@ -7,7 +7,6 @@
 #include "report.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a line is about. */

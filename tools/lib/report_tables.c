@@ -2,7 +2,6 @@
  * was judged and used up in report_scores.c. */
 #include "report_tables.h"
 #include <math.h>
-#include <stdlib.h>
 
 int total_rows(const struct score *s)
 {

@@ -5,7 +5,6 @@
  * that is forbidden (a container) tries the namespace after all. */
 #include "sandbox.h"
 #include "file.h"
-#include <errno.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>

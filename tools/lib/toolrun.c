@@ -3,7 +3,6 @@
 #include "child.h"
 #include "clip.h"
 #include "kept.h"
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
