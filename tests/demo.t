@@ -2,11 +2,8 @@
 # The whole pipeline on the CPU: the demo, what it leaves, and what running it again does. Takes the project's store.
 # shellcheck disable=SC2317 # functions are called through ok
 . "$(dirname "$0")/lib.sh"
-store=${D2K_STORE-}
-t_dir
-unset D2K_STORE
-[ -z "$store" ] || export D2K_STORE=$store
-bwrap --ro-bind / / true 2>/dev/null || skip_all "bubblewrap does not work here"
+t_scratch
+needs_sandbox
 
 # The judge's script must fit the experts as they are: a quote that has gone stale is void.
 for task in swiglu-dual-fp8-quant paged-gqa-decode-fp8kv muon-gram-orthogonalize; do

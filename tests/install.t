@@ -3,6 +3,7 @@
 # shellcheck disable=SC2317 # functions are called through ok
 . "$(dirname "$0")/lib.sh"
 t_dir
+needs_sandbox
 
 san=()
 [[ $D2K_BUILD != *-san ]] || san=(SAN=1)

@@ -3,6 +3,8 @@
 #
 #     . "$(dirname "$0")/lib.sh"
 #     t_dir                                  # a scratch folder, entered, removed at the end; D2K_STORE inside it
+#     t_scratch                              # the same, with the store of the project (or of the caller)
+#     needs_sandbox                          # skips the whole file where bubblewrap does not work
 #     run d2k-x --redo <in.jsonl             # output in ./out, messages in ./err, exit status in $status
 #     exits 1 'a bad line is reported'       # the status is 1 (and the program was not killed by a signal)
 #     like "$(<err)" '<stdin>:3: .*NUL' 'the message names the line'
@@ -21,11 +23,19 @@ export PATH=$D2K_BIN:$PATH LC_ALL=C.UTF-8
 export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
 t_count=0 t_failed=0 status=0
 
-t_dir() {
+t_scratch() {
 	T_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/d2k-test.XXXXXX")
 	trap 'cd / && rm -rf --one-file-system "$T_SCRATCH"' EXIT
 	cd "$T_SCRATCH" || exit 1
+}
+
+t_dir() {
+	t_scratch
 	export D2K_STORE=$T_SCRATCH/store
+}
+
+needs_sandbox() {
+	bwrap --ro-bind / / true 2>/dev/null || skip_all "bubblewrap does not work here"
 }
 
 # t_report STATUS NAME [GOT WANTED]

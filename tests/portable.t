@@ -2,11 +2,8 @@
 # make portable: the tools carried to a host that has the C library and nothing else, and a pipeline over that host. The
 # host is a root of its own, in which only glibc's files, the project's and what the kernel provides can be seen.
 . "$(dirname "$0")/lib.sh"
-store=${D2K_STORE-}
-t_dir
-unset D2K_STORE
-[ -z "$store" ] || export D2K_STORE=$store
-bwrap --ro-bind / / true 2>/dev/null || skip_all "bubblewrap does not work here"
+t_scratch
+needs_sandbox
 
 # What is carried: bin/ as make portable leaves it, and what d2k-time reads.
 mkdir d2k

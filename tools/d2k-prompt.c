@@ -75,7 +75,7 @@ static void write_trial(const struct assignment *a, const char *model, long long
 	buf_addch(&b, '\n');
 	fwrite(b.data, 1, b.len, stdout);
 	if (fflush(stdout))
-		die("cannot write to standard output:");
+		die("cannot write to stdout:");
 	buf_release(&b);
 }
 
