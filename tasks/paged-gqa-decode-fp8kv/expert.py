@@ -5,14 +5,14 @@ a time; a program works through one share for one key-value head and all query h
 share is finished there; a request that was cut leaves an unnormalised piece in each share, and `merge` adds the pieces.
 
 Tokens are the long side of both products: s[token, head] = k q and o[d, head] = v^T p. Codes stay fp8 on their way
-through shared memory and become fp16, which holds them exactly, in registers. Values are read as words of two codes:
-tensor-core loads can transpose 16-bit words but not bytes, so the even and the odd columns are separate products.
+through shared memory and become fp16, which holds them exactly, in registers. Keys and values are read as words of two
+codes: tensor-core loads can transpose 16-bit words but not bytes, so the even and the odd columns are separate products.
 """
 import triton
 import triton.language as tl
 import d2k
 
-TILE, STAGES, PER_SM, WARPS, REGISTERS = 64, 4, 4, 4, 128
+TILE, STAGES, PER_SM, WARPS, REGISTERS = 128, 3, 3, 4, 168
 
 
 @triton.jit
@@ -59,7 +59,7 @@ def attend(q, k_cache, v_cache, k_scale, v_scale, block_table, seq_lens, o, piec
     head = tl.arange(0, HEADS)
     wide = tl.arange(0, D)
     half = tl.arange(0, D // 2)
-    keys = k_cache + g * D
+    keys = (k_cache + g * D).to(tl.pointer_type(tl.int16))
     values = (v_cache + g * D).to(tl.pointer_type(tl.int16))
     while at < stop:
         b = tl.sum((ends <= at).to(tl.int32), axis=0)
@@ -69,6 +69,7 @@ def attend(q, k_cache, v_cache, k_scale, v_scale, block_table, seq_lens, o, piec
         last = min(end, stop)
         first_head = (b * HKV + g) * G
         x, power = load_query(q, first_head, G, HEADS, D)
+        x_even, x_odd = tl.split(tl.permute(tl.reshape(x, (D // 2, 2, HEADS)), (0, 2, 1)))
         to_log2 = power * (tl.load(k_scale + g) * scale * 1.4426950408889634)
         top = tl.full((HEADS,), float("-inf"), tl.float32)
         mass = tl.zeros((HEADS,), tl.float32)
@@ -81,8 +82,9 @@ def attend(q, k_cache, v_cache, k_scale, v_scale, block_table, seq_lens, o, piec
             t = tile * TILE + token
             row = (page.to(tl.int64) * PAGE + token % PAGE) * (HKV * D)
             page = tl.load(table + (t + TILE) // PAGE, mask=t + TILE < n, other=0)      # of the next tile
-            k = tl.load(keys + row[:, None] + wide[None, :])
-            s = tl.dot(k.to(tl.float16), x) * to_log2[None, :]
+            k = tl.load(keys + row[:, None] // 2 + half[None, :])
+            s = tl.dot(code_to_half(k), x_even)
+            s = tl.dot(code_to_half(k >> 8), x_odd, s) * to_log2[None, :]
             v = tl.load(values + row[None, :] // 2 + half[:, None])
             s = tl.where((t < n)[:, None], s, float("-inf"))
             new_top = tl.maximum(top, tl.max(s, axis=0))

@@ -1,22 +1,28 @@
-"""One pass: each program makes a 128 x 128 tile of h once, on chip, and quantises it in both directions.
+"""One pass: a 128 x 128 tile of h is made once, on chip, and quantised in both directions.
 
 The tile is a whole block of either kind, so both kinds of scale come from it alone. It is held as [LO, HI, feature]
 with token = HI index * LO + LO index: the tokens that lie next to each other in the transposed output belong to one
 thread, as the neighbouring features of a row do, and codes are packed and stored several at a time in both directions.
+Programs stay resident and take tile after tile, so that the next tile is on its way while one is being quantised.
 """
 import triton
 import triton.language as tl
+import d2k
 
 BLOCK = tl.constexpr(128)
+LO = tl.constexpr(16)
+HI = tl.constexpr(8)
+BAND = tl.constexpr(32)
+PROGRAMS_PER_SM = 2
 FP8_MAX = tl.constexpr(448.0)
 
 
 @triton.jit
-def place(index, tile_rows, tile_columns, BAND: tl.constexpr):
+def place(index, tile_rows, tile_columns):
     """The tile's row and column on a walk through bands of BAND tile rows, so that both outputs fill up nearby."""
-    band = index // (BAND * tile_columns)
+    band = index // (tile_columns * BAND)
     height = min(tile_rows - band * BAND, BAND)
-    rest = index % (BAND * tile_columns)
+    rest = index % (tile_columns * BAND)
     return band * BAND + rest % height, rest // height
 
 
@@ -39,7 +45,7 @@ def swiglu(g, u):
 
 
 @triton.jit
-def transposed_codes(h, factor, LO: tl.constexpr, HI: tl.constexpr):
+def transposed_codes(h, factor):
     """fp8 codes of h * factor as [feature, token]. Four neighbouring tokens are brought together before they are
     rounded, so that their codes are made in one register."""
     x = tl.permute(tl.reshape(h, (LO // 4, 2, 2, HI, BLOCK)), (0, 3, 4, 1, 2))
@@ -52,37 +58,35 @@ def transposed_codes(h, factor, LO: tl.constexpr, HI: tl.constexpr):
     return tl.reshape(tl.permute(codes, (2, 1, 0, 3, 4)), (BLOCK, BLOCK))
 
 
-@triton.autotune(configs=[triton.Config({"LO": lo, "BAND": 8}, num_warps=8, maxnreg=128) for lo in (4, 8)],
-                 key=["M", "F"])
 @triton.jit
-def swiglu_dual_quant(gu, q, sr, qt, sc, M, F, LO: tl.constexpr, BAND: tl.constexpr):
-    HI: tl.constexpr = BLOCK // LO
-    row, column = place(tl.program_id(0), M // BLOCK, F // BLOCK, BAND)
-    lo = tl.arange(0, LO)[:, None, None]
-    hi = tl.arange(0, HI)[None, :, None]
-    m = hi * LO + lo
+def swiglu_dual_quant(gu, q, sr, qt, sc, M, F):
+    m = tl.arange(0, HI)[None, :] * LO + tl.arange(0, LO)[:, None]
     f = tl.arange(0, BLOCK)
-    first = (row * BLOCK).to(tl.int64)
+    words = gu.to(tl.pointer_type(tl.int32))
+    # token = HI index * LO + LO index: a tile is a box of the tensor seen as [LO, M / LO, features]
+    tile_in = tl.make_tensor_descriptor(words, [LO, M // LO, F], [F, F * LO, 1], [LO, HI, BLOCK // 2])
+    tile_out = tl.make_tensor_descriptor(q, [LO, M // LO, F], [F, F * LO, 1], [LO, HI, BLOCK])
+    tiles = (M // BLOCK) * (F // BLOCK)
+    for index in tl.range(tl.program_id(0), tiles, tl.num_programs(0), num_stages=2):
+        row, column = place(index, M // BLOCK, F // BLOCK)
+        g = tile_in.load([0, row * HI, column * (BLOCK // 2)])
+        u = tile_in.load([0, row * HI, F // 2 + column * (BLOCK // 2)])
+        h = swiglu(unpack(g), unpack(u))
 
-    words = gu.to(tl.pointer_type(tl.int32)) + first * F + column * (BLOCK // 2)
-    at = m * F + tl.arange(0, BLOCK // 2)[None, None, :]
-    g = tl.load(words + at)
-    u = tl.load(words + F // 2 + at)
-    h = swiglu(unpack(g), unpack(u))
+        size = tl.abs(h)
+        row_max = tl.maximum(tl.max(size, axis=2), 1e-4)
+        column_max = tl.maximum(tl.max(tl.max(size, axis=0), axis=0), 1e-4)
+        codes = (h * (reciprocal(row_max) * FP8_MAX)[:, :, None]).to(tl.float8e4nv)
+        tile_out.store([0, row * HI, column * BLOCK], codes)
+        codes = transposed_codes(h, reciprocal(column_max) * FP8_MAX)
+        first = (column * BLOCK).to(tl.int64) * M + row * BLOCK
+        tl.store(qt + first + f[:, None] * M + tl.arange(0, BLOCK)[None, :], codes)
 
-    size = tl.abs(h)
-    row_max = tl.maximum(tl.max(size, axis=2), 1e-4)
-    column_max = tl.maximum(tl.max(tl.max(size, axis=0), axis=0), 1e-4)
-    codes = (h * (reciprocal(row_max) * FP8_MAX)[:, :, None]).to(tl.float8e4nv)
-    tl.store(q + first * F + column * BLOCK + m * F + f[None, None, :], codes)
-    codes = transposed_codes(h, reciprocal(column_max) * FP8_MAX, LO, HI)
-    at = f[:, None] * M + tl.arange(0, BLOCK)[None, :]
-    tl.store(qt + (column * BLOCK).to(tl.int64) * M + row * BLOCK + at, codes)
-
-    tl.store(sr + first * (F // BLOCK) + column + tl.reshape(m, (LO, HI)) * (F // BLOCK), row_max / FP8_MAX)
-    tl.store(sc + (column * BLOCK + f) * (M // BLOCK) + row, column_max / FP8_MAX)
+        tl.store(sr + (row * BLOCK + m) * (F // BLOCK) + column, row_max / FP8_MAX)
+        tl.store(sc + (column * BLOCK + f) * (M // BLOCK) + row, column_max / FP8_MAX)
 
 
 def run(gu, q, sr, qt, sc):
     M, F = q.shape
-    swiglu_dual_quant[(triton.cdiv(M, 128) * triton.cdiv(F, 128),)](gu, q, sr, qt, sc, M, F)
+    programs = min((M // 128) * (F // 128), PROGRAMS_PER_SM * d2k.num_sms())
+    swiglu_dual_quant[(programs,)](gu, q, sr, qt, sc, M, F, num_warps=4)
