@@ -1,5 +1,5 @@
-/* Every task's gates, on its smoke workloads: the oracle's own answer, rounded, passes; zeros, a constant, a copied
- * input, one NaN, a stale buffer, a row moved by one, and lower precision fail, each output on its own. */
+/* The gates of every task there is, on its smoke workloads: the oracle's own answer, rounded, passes; zeros, a constant,
+ * a copy of any input, one NaN, a stale buffer, rows moved by one, and lower precision fail, each output on its own. */
 #include "../tap/tap.h"
 #include "compare.h"
 #include "element.h"
@@ -54,17 +54,79 @@ static void answer(const struct view *v, int i, char *out)
 		element_put(t, out + (size_t)k * dtype_size[t], ref[k]);
 }
 
-enum probe { ZERO, CONSTANT, COPY, ONE_NAN, STALE, SHIFTED, COARSE, PROBES };
-static const char *const probe_name[] = { "zeros", "a constant", "a copied input", "one NaN",
-	"the answer to other inputs",
-	"rows moved by one", "lower precision" };
+/* Each spoils a right answer. False where that means nothing for this output. */
+struct probe {
+	const char *name;
+	bool (*spoil)(struct view *v, int i, char *out);
+};
 
-/* An element in a coarser type: floats as bf16, 16-bit floats with two fraction bits, 8-bit ones without their last two
- * bits, integers next to the right one. */
+static bool zeros(struct view *v, int i, char *out)
+{
+	memset(out, 0, v->in.bytes[i]);
+	return true;
+}
+
+static bool constant(struct view *v, int i, char *out)
+{
+	size_t size = dtype_size[v->in.task->tensors[i].dtype], n = (size_t)v->in.elements[i];
+	char middle[8];
+
+	memcpy(middle, out + n / 2 * size, size);
+	for (size_t k = 0; k < n; k++)
+		memcpy(out + k * size, middle, size);
+	return n > 1;
+}
+
+static bool one_nan(struct view *v, int i, char *out)
+{
+	enum dtype t = v->in.task->tensors[i].dtype;
+
+	element_put(t, out + (size_t)v->in.elements[i] / 2 * dtype_size[t], NAN);
+	return !dtype_is_integer(t);
+}
+
+/* Should making the inputs fail, the answer stays right, and that is noticed. */
+static bool stale(struct view *v, int i, char *out)
+{
+	struct err ignored;
+
+	if (!make(v, 2, &ignored))
+		answer(v, i, out);
+	make(v, 1, &ignored);
+	return true;
+}
+
+/* Rows of the outermost dimension that has several. */
+static bool moved(struct view *v, int i, char *out)
+{
+	long long shape[TASK_DIMS], n;
+	struct err ignored;
+	size_t row;
+	char *first;
+	int d = 0;
+
+	if (tensor_elements(&v->in.task->tensors[i], v->in.workload, shape, &n, &ignored))
+		return true;
+	while (d < v->in.task->tensors[i].ndim && shape[d] == 1)
+		d++;
+	if (d == v->in.task->tensors[i].ndim)
+		return false;
+	row = v->in.bytes[i] / (size_t)shape[d];
+	first = xmalloc(row);
+	memcpy(first, out, row);
+	memmove(out, out + row, v->in.bytes[i] - row);
+	memcpy(out + v->in.bytes[i] - row, first, row);
+	free(first);
+	return true;
+}
+
+/* An element in a coarser type: floats as bf16, 16-bit floats with two fraction bits, 8-bit ones without their last
+ * bit, integers next to the right one. */
 static void coarsen(enum dtype t, char *p)
 {
 	double x = element_get(t, p);
 	unsigned char code[8];
+	int exponent;
 
 	switch (t) {
 	case DT_F64:
@@ -74,92 +136,82 @@ static void coarsen(enum dtype t, char *p)
 		break;
 	case DT_F16:
 	case DT_BF16:
-		element_put(t, p, x ? ldexp(rint(ldexp(frexp(x, &(int){ 0 }), 3)), ilogb(x) + 1 - 3) : 0);
+		x = rint(8 * frexp(x, &exponent));
+		element_put(t, p, ldexp(x, exponent - 3));
 		break;
 	case DT_F8E4M3:
 	case DT_F8E5M2:
-		*p = (char)(*p & ~3);
+		*p = (char)(*p & ~1);
 		break;
 	default:
 		element_put(t, p, x + 1);
 	}
 }
 
-/* Spoils a right answer. False where the probe means nothing for this output. */
-static bool spoil(struct view *v, int i, char *out, enum probe probe)
+static bool coarse(struct view *v, int i, char *out)
 {
-	const struct tensor *t = &v->in.task->tensors[i];
-	size_t size = dtype_size[t->dtype], n = (size_t)v->in.elements[i], row;
-	long long shape[TASK_DIMS], count;
-	char middle[8], *copy;
-	struct err e;
+	enum dtype t = v->in.task->tensors[i].dtype;
 
-	switch (probe) {
-	case ZERO:
-		memset(out, 0, n * size);
-		return true;
-	case CONSTANT:
-		memcpy(middle, out + n / 2 * size, size);
-		for (size_t k = 0; k < n; k++)
-			memcpy(out + k * size, middle, size);
-		return n > 1;
-	case COPY:
-		for (size_t k = 0, m = v->in.bytes[0]; k < n * size; k += m)
-			memcpy(out + k, (const void *)(uintptr_t)v->tensors[0], n * size - k < m ? n * size - k : m);
-		return t->role != ROLE_INOUT;
-	case ONE_NAN:
-		element_put(t->dtype, out + n / 2 * size, NAN);
-		return !dtype_is_integer(t->dtype);
-	case STALE:
-		if (make(v, 2, &e))
-			return false;
-		answer(v, i, out);
-		return !make(v, 1, &e);
-	case SHIFTED:
-		if (tensor_elements(t, v->in.workload, shape, &count, &e) || t->ndim < 1 || shape[0] < 2)
-			return false;
-		row = n / (size_t)shape[0] * size;
-		copy = xmalloc(n * size);
-		memcpy(copy, out, n * size);
-		memcpy(out, copy + row, n * size - row);
-		memcpy(out + n * size - row, copy, row);
-		free(copy);
-		return true;
-	case COARSE:
-		for (size_t k = 0; k < n; k++)
-			coarsen(t->dtype, out + k * size);
-		return true;
-	case PROBES:
-		break;
-	}
-	return false;
+	for (size_t k = 0; k < (size_t)v->in.elements[i]; k++)
+		coarsen(t, out + k * dtype_size[t]);
+	return true;
+}
+
+static const struct probe probes[] = {
+	{ "zeros", zeros }, { "a constant", constant }, { "one NaN", one_nan }, { "the answer to other inputs", stale },
+	{ "rows moved by one", moved }, { "lower precision", coarse },
+};
+
+/* The values of input j, over and over; for what is input and output, as it was before. */
+static void copy_input(const struct view *v, int i, int j, char *out)
+{
+	enum dtype to = v->in.task->tensors[i].dtype, from = v->in.task->tensors[j].dtype;
+	const char *input = (const char *)(uintptr_t)v->tensors[j];
+
+	for (long long k = 0; k < v->in.elements[i]; k++)
+		element_put(to, out + (size_t)k * dtype_size[to],
+			    element_get(from, input + (size_t)(k % v->in.elements[j]) * dtype_size[from]));
+}
+
+static void must_fail(struct view *v, int i, const char *out, const char *where, const char *with)
+{
+	struct buf words = BUF_INIT;
+	struct err e = { "" };
+	struct output o;
+	int rc = compare_output(&v->in, i, (uint64_t)(uintptr_t)out, &o, &e);
+
+	if (!rc && !o.ok)
+		compare_words(&words, &v->in, &o);
+	ok(!rc && !o.ok, "%s: %s fails with %s (%s)", where, v->in.task->tensors[i].name, with,
+	   words.data ? words.data : e.text);
+	if (!strcmp(with, "one NaN"))
+		ok(!rc && o.nonfinite == 1 && o.worst_at == v->in.elements[i] / 2, "and the NaN is counted and found");
+	buf_release(&words);
 }
 
 static void check_output(struct view *v, int i, const char *where)
 {
-	size_t bytes = v->in.bytes[i];
-	char *out = xmalloc(bytes + 1);
-	const char *name = v->in.task->tensors[i].name;
-	struct output o;
+	const struct tensor *tensors = v->in.task->tensors;
+	char *out = xmalloc(v->in.bytes[i]);
 	struct err e = { "" };
+	struct output o;
 
 	answer(v, i, out);
 	ok(!compare_output(&v->in, i, (uint64_t)(uintptr_t)out, &o, &e) && o.ok, "%s: %s passes when right %s", where,
-	   name, e.text);
-	for (int p = 0; p < PROBES; p++) {
-		struct buf words = BUF_INIT;
-
+	   tensors[i].name, e.text);
+	for (size_t p = 0; p < sizeof(probes) / sizeof(*probes); p++) {
 		answer(v, i, out);
-		if (!spoil(v, i, out, (enum probe)p))
-			continue;
-		if (compare_output(&v->in, i, (uint64_t)(uintptr_t)out, &o, &e))
-			o.ok = true;
-		else
-			compare_words(&words, &v->in, &o);
-		ok(!o.ok, "%s: %s fails with %s (%s)", where, name, probe_name[p], words.data ? words.data : e.text);
-		if (p == ONE_NAN)
-			ok(o.nonfinite == 1 && o.worst_at == v->in.elements[i] / 2, "and the NaN is counted and found");
-		buf_release(&words);
+		if (probes[p].spoil(v, i, out))
+			must_fail(v, i, out, where, probes[p].name);
+	}
+	for (int j = 0; j < v->in.task->ntensors; j++) {
+		char *name = xasprintf("a copy of %s", tensors[j].name);
+
+		if (tensors[j].role != ROLE_OUT) {
+			copy_input(v, i, j, out);
+			must_fail(v, i, out, where, name);
+		}
+		free(name);
 	}
 	free(out);
 }
