@@ -2,7 +2,7 @@
 
 One JSON line for each workload and way: {"task", "workload", "library", "ns"}; ns is the median GPU time of a call, or
 null with "error" if it failed. Each call is a CUDA graph; calls walk over inputs that together exceed the L2 cache
-several times. Usage: python3 tests/bench/library_B.py [seconds, default 55]
+several times. Usage: python3 tests/bench/library_muon.py [seconds, default 55]
 """
 import json
 import pathlib

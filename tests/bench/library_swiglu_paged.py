@@ -1,6 +1,6 @@
 """Times what PyTorch offers for swiglu-dual-fp8-quant and paged-gqa-decode-fp8kv, beside our own kernels.
 
-    python3 tests/bench/library_A.py [--seconds 55]
+    python3 tests/bench/library_swiglu_paged.py [--seconds 55]
 
 One JSON line for each task, workload and library: {"task", "workload", "library", "ns", "error", "why"}. `ns` is the
 median time of one call, null where it could not be had, and `why` says why. `error` is the relative Frobenius error of
