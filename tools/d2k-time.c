@@ -1,17 +1,19 @@
 /* d2k-time: is the submission right, and how fast? Reads records with a `build` section and adds `time`.
  *
  * Plans recorded by d2k-build are replayed on the GPU through the CUDA driver: no host code of a submission runs
- * here. Each record is handled by a process of its own (tools/lib/gpurun.c), so one that faults or hangs harms no
+ * here. Each record is handled by a process of its own (tools/lib/gpurun.h), so one that faults or hangs harms no
  * other. With --device cpu the submission runs under Triton's interpreter in a sandbox, on the small smoke workloads,
  * for correctness alone. */
 #include "cpurun.h"
 #include "die.h"
 #include "emit.h"
 #include "filter.h"
+#include "gpurun.h"
 #include "opt.h"
 #include "oraclefile.h"
 #include "oraclegpu.h"
 #include "outcome.h"
+#include "progress.h"
 #include "subject.h"
 #include "worker.h"
 #include <errno.h>
@@ -105,7 +107,7 @@ static int cpu_job(int i, int fd, void *ctx)
 static void take_line(int i, const char *line, void *ctx)
 {
 	(void)i;
-	if (*line == 'W')
+	if (*line == PROGRESS_WAITS)
 		warn("waiting for the GPU");
 	outcome_line(&((struct work *)ctx)->outcome, line);
 }
@@ -124,8 +126,8 @@ static void close_worker(struct work *w, int i, const struct worker_result *r)
 
 static int run_gpu(struct work *w, struct err *e)
 {
-	struct workers pool = { .n = 1, .width = 1, .timeout = o.timeout, .start_mark = 'L', .job = gpu_job,
-		.line = take_line, .ctx = w };
+	struct workers pool = { .n = 1, .width = 1, .timeout = o.timeout, .start_mark = PROGRESS_STARTS,
+				.job = gpu_job, .line = take_line, .ctx = w };
 	struct worker_result r = { 0 };
 	int rc = workers_run(&pool, &r, e);
 
@@ -141,8 +143,7 @@ static int run_cpu(struct work *w, struct err *e)
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int n = w->subject.job.nworkloads, rc;
 	struct workers pool = { .n = n, .width = cores < 1 ? 1 : cores < n ? (int)cores : n, .timeout = o.timeout,
-		.job = cpu_job,
-				.line = take_line, .ctx = w };
+				.job = cpu_job, .line = take_line, .ctx = w };
 	struct worker_result *r = xcalloc((size_t)n, sizeof(*r));
 
 	if (cpurun_prepare(&w->subject.task, e)) {
@@ -202,8 +203,8 @@ static void emit_section(struct buf *out, const struct work *w)
 	emit_kstr(out, "tier", tier());
 	emit_seeds(out, &w->subject.job);
 	emit_hash(out, "bundle", w, true);
-	emit_hash(out, "baseline", w, !on_cpu() && w->subject.job.bundle[1].len);
-	emit_hash(out, "expert", w, !on_cpu() && w->subject.job.bundle[2].len);
+	emit_hash(out, "baseline", w, !on_cpu() && w->subject.job.bundle[LEG_BASELINE].len);
+	emit_hash(out, "expert", w, !on_cpu() && w->subject.job.bundle[LEG_EXPERT].len);
 	outcome_emit(out, x);
 	emit_knum(out, "seconds", w->seconds);
 	emit_close(out, '}');
@@ -213,7 +214,7 @@ static enum filter_result finish(struct work *w, struct buf *out)
 {
 	outcome_settle(&w->outcome);
 	if (o.stages && w->outcome.phases.len)
-		warn("%s: %.2f s, of it %s", w->r->where, w->seconds, w->outcome.phases.data);
+		warn("%s: %.4g s: %s", w->r->where, w->seconds, w->outcome.phases.data);
 	emit_section(out, w);
 	return FILTER_ADD;
 }

@@ -2,16 +2,18 @@
 #include "cpurun.h"
 #include "child.h"
 #include "emit.h"
+#include "exam.h"
 #include "file.h"
 #include "json.h"
-#include "result.h"
+#include "progress.h"
 #include "sandbox.h"
-#include "sets.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define INSIDE "/d2k"	/* where the sandbox shows the Python files */
 
 struct bench {
 	const struct job *job;
@@ -20,8 +22,8 @@ struct bench {
 	struct instance in;
 	struct layout l;
 	struct result r;
-	int memory;		/* memfd of one set */
-	uint64_t set, pristine;
+	int memory;			/* memfd of the set */
+	struct set set, pristine;
 };
 
 int cpurun_prepare(const struct task *t, struct err *e)
@@ -48,8 +50,8 @@ static int share_memory(struct bench *b, struct err *e)
 	p = mmap(NULL, b->l.size, PROT_READ | PROT_WRITE, MAP_SHARED, b->memory, 0);
 	if (p == MAP_FAILED)
 		return err_set(e, "cannot map shared memory:");
-	b->set = (uint64_t)(uintptr_t)p;
-	return engine_alloc(b->engine, b->l.size, &b->pristine, e);
+	b->set.base = (uint64_t)(uintptr_t)p;
+	return engine_alloc(b->engine, b->l.size, &b->pristine.base, e);
 }
 
 static int open_bench(struct bench *b, const struct workload *w, struct err *e)
@@ -63,22 +65,6 @@ static int open_bench(struct bench *b, const struct workload *w, struct err *e)
 		return -1;
 	layout_init(&b->l, &b->in, 0);
 	return share_memory(b, e);
-}
-
-/* Poison and inputs of a seed into the set at base. */
-static int prepare(struct bench *b, uint64_t base, uint64_t seed, bool nan, struct err *e)
-{
-	uint64_t *tensors = xcalloc((size_t)b->l.ntensors + 1, sizeof(*tensors));
-	int rc;
-
-	set_addresses(&b->l, base, tensors);
-	rc = set_poison(b->engine, &b->l, base, ~seed, e);
-	for (int t = 0; t < b->l.ntensors && nan; t++)
-		if (b->job->task->tensors[t].role == ROLE_OUT)
-			memset((void *)(uintptr_t)tensors[t], 0xff, b->l.tensor[t].bytes);
-	rc = rc || instance_generate(&b->in, seed, tensors, e);
-	free(tensors);
-	return rc ? -1 : 0;
 }
 
 /* {"source","tensors":[{"name","dtype","shape","role","offset"}],"params":{}} */
@@ -123,13 +109,14 @@ static int sandbox(struct sandbox *s, struct argv *argv, double seconds, struct 
 	int rc = -1;
 
 	*s = (struct sandbox){ .cwd = "/tmp", .memory = 16ULL << 30, .processes = 128, .file_size = 1 << 20,
-		.cpu = 4 * seconds };
-	sandbox_ro(s, tools, tools);
+			       .cpu = 4 * seconds };
+	sandbox_ro(s, tools, INSIDE);
 	sandbox_env(s, "HOME", "/tmp");
-	sandbox_env(s, "PYTHONDONTWRITEBYTECODE", "1");
+	sandbox_env(s, "LANG", "C.UTF-8");
 	if (!sandbox_python(s, e) && !sandbox_command(s, argv, e)) {
 		argv_add(argv, file_python());
-		argv_addf(argv, "%s/interpret.py", tools);
+		argv_add(argv, "-sB");	/* without the user's packages, writing no .pyc files */
+		argv_add(argv, INSIDE "/interpret.py");
 		rc = 0;
 	}
 	free(tools);
@@ -159,6 +146,8 @@ static void take_answer(struct bench *b, const struct child_result *c)
 
 static int interpret(struct bench *b, double seconds, struct err *e)
 {
+	/* the sandbox's own first process shows its environment to those inside */
+	char *const bare[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
 	struct sandbox s = { 0 };
 	struct argv argv = { 0 };
 	struct buf input = BUF_INIT;
@@ -166,8 +155,9 @@ static int interpret(struct bench *b, double seconds, struct err *e)
 	int rc = -1;
 
 	if (!sandbox(&s, &argv, seconds, e) && !write_job(b, &input, e)) {
-		struct child child = { .argv = argv.v, .input = input.data, .input_len = input.len, .timeout = seconds,
-				       .max_output = 1 << 16, .result_fd = true, .pass_fd = b->memory };
+		struct child child = { .argv = argv.v, .env = bare, .input = input.data, .input_len = input.len,
+				       .timeout = seconds, .max_output = 1 << 16, .result_fd = true,
+				       .pass_fd = b->memory };
 
 		rc = child_run(&child, &c, e);
 	}
@@ -180,66 +170,42 @@ static int interpret(struct bench *b, double seconds, struct err *e)
 	return rc;
 }
 
-/* Outputs, inputs and guard bands after the run. */
-static void judge(struct bench *b, uint64_t seed)
+static void examine(struct bench *b)
 {
+	const struct exam x = { .l = &b->l, .read = &b->set, .written = &b->set, .pristine = &b->pristine,
+				.keep = &b->r };
 	struct buf words = BUF_INIT;
 	struct err e = { "" };
-	int rc = 0, wrong = 0;
+	int rc = set_make(&b->l, &b->pristine, b->set.seed, b->set.poison, false, &e) ||
+		 set_reference(&b->l, &b->pristine, &e) ? -1 : exam_run(&x, &words, &e);
 
-	for (int t = 0; t < b->l.ntensors && !rc; t++) {
-		struct output o;
-
-		if (b->job->task->tensors[t].role == ROLE_IN)
-			continue;
-		rc = compare_output(&b->in, t, b->set + b->l.tensor[t].offset, &o, &e);
-		if (rc)
-			break;
-		result_keep(&b->r, &o);
-		if (!o.ok) {
-			if (wrong++)
-				buf_addstr(&words, "; ");
-			compare_words(&words, &b->in, &o);
-		}
-	}
-	if (!rc && !wrong)
-		rc = set_inputs(b->engine, &b->l, &b->in, b->set, b->pristine, &words, &e);
-	if (!rc && !wrong)
-		rc = set_bands(b->engine, &b->l, &b->in, NULL, NULL, 0, b->set, ~seed, &words, &e);
 	if (rc < 0)
 		result_fail(&b->r, TIME_TOOL_ERROR, "%s", e.text);
-	else if (rc || wrong)
+	else if (rc > 0)
 		result_fail(&b->r, TIME_WRONG, "%s", words.data);
 	buf_release(&words);
 }
 
 static void run_seed(struct bench *b, int n)
 {
-	uint64_t seed = b->job->seeds[n], *tensors = xcalloc((size_t)b->l.ntensors + 1, sizeof(*tensors));
+	uint64_t seed = b->job->seeds[n];
 	struct err e = { "" };
 
-	set_addresses(&b->l, b->pristine, tensors);
-	if (prepare(b, b->set, seed, n % 2 == 0, &e) || interpret(b, b->job->hang, &e)) {
+	if (set_make(&b->l, &b->set, seed, ~seed, n % 2 == 0, &e) || interpret(b, b->job->hang, &e))
 		result_fail(&b->r, TIME_TOOL_ERROR, "%s", e.text);
-	} else if (b->r.status == TIME_CORRECT) {
-		if (prepare(b, b->pristine, seed, false, &e) || instance_reference(&b->in, seed, tensors, &e))
-			result_fail(&b->r, TIME_TOOL_ERROR, "%s", e.text);
-		else
-			judge(b, seed);
-	}
+	else if (b->r.status == TIME_CORRECT)
+		examine(b);
 	if (b->r.status != TIME_CORRECT) {
 		b->r.has_seed = true;
 		b->r.seed = seed;
 	}
-	free(tensors);
 }
 
 int cpurun(const struct job *job, const char *source, int i, int fd)
 {
 	struct bench b = { .job = job, .source = source, .memory = -1 };
-	struct buf json = BUF_INIT, out = BUF_INIT;
+	struct buf json = BUF_INIT;
 	struct err e = { "" };
-	size_t done = 0;
 
 	result_init(&b.r, job->workloads[i]->id);
 	if (open_bench(&b, job->workloads[i], &e)) {
@@ -251,13 +217,6 @@ int cpurun(const struct job *job, const char *source, int i, int fd)
 	for (int n = 0; n < job->nseeds && b.r.status == TIME_CORRECT; n++)
 		run_seed(&b, n);
 	result_emit(&json, &b.r, &b.in);
-	buf_addf(&out, "R %s\n", json.data);
-	while (done < out.len) {
-		ssize_t w = write(fd, out.data + done, out.len - done);
-
-		if (w < 0)
-			return 1;
-		done += (size_t)w;
-	}
+	progress_say(fd, PROGRESS_RESULT, json.data);
 	return 0;
 }

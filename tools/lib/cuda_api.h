@@ -23,11 +23,8 @@ enum {
 	CUDA_SUCCESS = 0,
 	CUDA_ERROR_INVALID_VALUE = 1,
 	CUDA_ERROR_OUT_OF_MEMORY = 2,
-	CUDA_ERROR_NO_DEVICE = 100,
-	CUDA_ERROR_INVALID_DEVICE = 101,
 	CUDA_ERROR_NOT_READY = 600,
 	CUDA_ERROR_ILLEGAL_ADDRESS = 700,
-	CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
 	CUDA_ERROR_LAUNCH_TIMEOUT = 702,
 	CUDA_ERROR_ASSERT = 710,
 	CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
@@ -36,7 +33,6 @@ enum {
 	CUDA_ERROR_INVALID_ADDRESS_SPACE = 717,
 	CUDA_ERROR_INVALID_PC = 718,
 	CUDA_ERROR_LAUNCH_FAILED = 719,
-	CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 	CUDA_ERROR_TENSOR_MEMORY_LEAK = 721,
 };
 
@@ -104,7 +100,6 @@ enum {
 	F(cuGetErrorName, (CUresult code, const char **text)) \
 	F(cuGetErrorString, (CUresult code, const char **text)) \
 	F(cuDeviceGet, (CUdevice *d, int ordinal)) \
-	F(cuDeviceGetCount, (int *n)) \
 	F(cuDeviceGetName, (char *name, int n, CUdevice d)) \
 	F(cuDeviceGetUuid_v2, (CUuuid *u, CUdevice d)) \
 	F(cuDeviceGetAttribute, (int *value, int attribute, CUdevice d)) \
@@ -118,7 +113,6 @@ enum {
 	F(cuMemFree_v2, (CUdeviceptr p)) \
 	F(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t n, CUstream s)) \
 	F(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t n, CUstream s)) \
-	F(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s)) \
 	F(cuMemsetD8Async, (CUdeviceptr p, unsigned char value, size_t n, CUstream s)) \
 	F(cuStreamCreate, (CUstream *s, unsigned flags)) \
 	F(cuStreamSynchronize, (CUstream s)) \

@@ -77,7 +77,7 @@ static void code_key(const struct buf *source, const char *target, const char *v
 	hash_done(&h, key);
 }
 
-int engine_cubin(const struct buf *source, const char *arch, struct buf *cubin, struct buf *log, struct err *e)
+int engine_cubin(const struct buf *source, const char *arch, struct buf *cubin, struct err *e)
 {
 	char version[16], key[HASH_HEX], *target = NULL;
 	struct err ignored;
@@ -91,7 +91,7 @@ int engine_cubin(const struct buf *source, const char *arch, struct buf *cubin, 
 	rc = store_get("oracle", key, cubin, &ignored);
 	if (rc == 1)
 		return 0;
-	if (nvrtc_compile(source->data, arch, cubin, log, e))
+	if (nvrtc_compile(source->data, arch, cubin, e))
 		return -1;
 	/* a cache: failing to write it costs time only */
 	store_put_as("oracle", key, cubin->data, cubin->len, &ignored);
@@ -104,9 +104,8 @@ static char *host_code(const struct buf *source, struct err *e)
 	static const char *const ask[] = { "--version", NULL };
 	char dir[] = "/tmp/d2k-oracle.XXXXXX", key[HASH_HEX], *so = NULL, *path = NULL;
 	struct buf version = BUF_INIT, code = BUF_INIT;
-	const char *compile[] = { "-std=gnu17", "-O3", "-ffp-contract=off", "-fopenmp", "-fPIC", "-shared", "-w", "-x",
-		"c", "-",
-				  "-lm", "-o", NULL, NULL };
+	const char *compile[] = { "-std=gnu17", "-O3", "-ffp-contract=off", "-fopenmp", "-fPIC", "-shared", "-w",
+				  "-x", "c", "-", "-lm", "-o", NULL, NULL };
 
 	if (run_cc(ask, NULL, &version, e))
 		goto out;
@@ -121,7 +120,7 @@ static char *host_code(const struct buf *source, struct err *e)
 		goto out;
 	}
 	so = xasprintf("%s/oracle.so", dir);
-	compile[12] = so;
+	compile[sizeof(compile) / sizeof(*compile) - 2] = so;
 	if (!run_cc(compile, source, NULL, e) && !file_read(so, &code, e) &&
 	    !store_put_as("oracle", key, code.data, code.len, e))
 		path = store_path("oracle", key);
@@ -164,7 +163,7 @@ struct engine *engine_gpu(struct gpu *g, const struct buf *source, struct err *e
 	void *code;
 
 	gpu_arch(g, arch);
-	if (!engine_cubin(source, arch, &cubin, NULL, e) && (code = gpu_module(g, cubin.data, e))) {
+	if (!engine_cubin(source, arch, &cubin, e) && (code = gpu_module(g, cubin.data, e))) {
 		x = xcalloc(1, sizeof(*x));
 		x->gpu = g;
 		x->code = code;
@@ -247,8 +246,7 @@ static void *find(struct engine *x, const char *name, struct err *e)
 }
 
 static int launch(struct engine *x, const char *name, const void *args, long long n, const unsigned grid[3],
-		  unsigned block,
-		  struct err *e)
+		  unsigned block, struct err *e)
 {
 	void *entry = find(x, name, e), *params[2] = { (void *)(uintptr_t)args, &n };
 	struct gpu_launch l = { .params = params, .block = block };
@@ -279,8 +277,7 @@ int engine_run(struct engine *x, const char *kernel, const void *args, long long
 	return launch(x, kernel, args, n, grid, block, e);
 }
 
-int engine_run_grid(struct engine *x, const char *kernel, const void *args, const unsigned grid[3],
-		    struct err *e)
+int engine_run_grid(struct engine *x, const char *kernel, const void *args, const unsigned grid[3], struct err *e)
 {
 	return launch(x, kernel, args, 0, grid, BLOCK, e);
 }
@@ -298,5 +295,13 @@ int engine_write(struct engine *x, uint64_t to, const void *from, size_t n, stru
 	if (x->gpu)
 		return gpu_write(x->gpu, to, from, n, e);
 	memcpy((void *)(uintptr_t)to, from, n);
+	return 0;
+}
+
+int engine_fill(struct engine *x, uint64_t p, uint8_t value, size_t n, struct err *e)
+{
+	if (x->gpu)
+		return gpu_fill(x->gpu, p, value, n, e);
+	memset((void *)(uintptr_t)p, value, n);
 	return 0;
 }

@@ -23,11 +23,11 @@ void engine_free(struct engine *x, uint64_t p);
 /* Runs a kernel of the source over n indices. args is its argument struct, eight bytes a field. */
 int engine_run(struct engine *x, const char *kernel, const void *args, long long n, struct err *e);
 /* The same with a grid of blocks for kernels that need one on the GPU (256 threads each); the host ignores it. */
-int engine_run_grid(struct engine *x, const char *kernel, const void *args, const unsigned grid[3],
-		    struct err *e);
+int engine_run_grid(struct engine *x, const char *kernel, const void *args, const unsigned grid[3], struct err *e);
 int engine_read(struct engine *x, void *to, uint64_t from, size_t n, struct err *e);
+int engine_fill(struct engine *x, uint64_t p, uint8_t value, size_t n, struct err *e);
 int engine_write(struct engine *x, uint64_t to, const void *from, size_t n, struct err *e);
 
 /* Compiles for an architecture without a GPU: 0 and the cubin, from the store when it is there. */
-int engine_cubin(const struct buf *source, const char *arch, struct buf *cubin, struct buf *log, struct err *e);
+int engine_cubin(const struct buf *source, const char *arch, struct buf *cubin, struct err *e);
 #endif

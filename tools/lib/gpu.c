@@ -197,11 +197,6 @@ int gpu_fill(struct gpu *g, uint64_t p, uint8_t value, size_t n, struct err *e)
 	return n ? CALL(g, e, cuMemsetD8Async, p, value, n, g->stream) : 0;
 }
 
-int gpu_copy(struct gpu *g, uint64_t to, uint64_t from, size_t n, struct err *e)
-{
-	return n ? CALL(g, e, cuMemcpyDtoDAsync_v2, to, from, n, g->stream) : 0;
-}
-
 int gpu_read(struct gpu *g, void *to, uint64_t from, size_t n, struct err *e)
 {
 	if (n && CALL(g, e, cuMemcpyDtoHAsync_v2, to, from, n, g->stream))

@@ -38,7 +38,6 @@ int gpu_alloc(struct gpu *g, size_t n, uint64_t *p, struct err *e);
 void gpu_free(struct gpu *g, uint64_t p);
 int gpu_memory_free(struct gpu *g, size_t *n, struct err *e);
 int gpu_fill(struct gpu *g, uint64_t p, uint8_t value, size_t n, struct err *e);
-int gpu_copy(struct gpu *g, uint64_t to, uint64_t from, size_t n, struct err *e);
 int gpu_read(struct gpu *g, void *to, uint64_t from, size_t n, struct err *e);
 int gpu_write(struct gpu *g, uint64_t to, const void *from, size_t n, struct err *e);
 int gpu_sync(struct gpu *g, struct err *e);

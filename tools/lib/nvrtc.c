@@ -115,37 +115,30 @@ int nvrtc_load(char version[16], struct err *e)
 	return 0;
 }
 
-/* The log's first line with "error" in it, else its first line. */
-static void first_error(const char *log, struct err *e)
+/* Into e: the log's first line with "error" in it, else its first line; without a log what is there already. */
+static void first_error(nvrtcProgram p, struct err *e)
 {
-	const char *p = strstr(log, "error"), *end;
-
-	while (p && p > log && p[-1] != '\n')
-		p--;
-	if (!p)
-		p = log;
-	end = strchr(p, '\n');
-	err_set(e, "%.*s", (int)(end ? end - p : (long)strlen(p)), p);
-}
-
-static int get_log(nvrtcProgram p, struct buf *log)
-{
+	char *log = NULL, *line, *end;
 	size_t n;
 
-	if (api.log_size(p, &n))
-		return -1;
-	buf_reserve(log, n + 1);
-	if (api.log(p, log->data + log->len))
-		return -1;
-	log->len += strlen(log->data + log->len);
-	return 0;
+	if (api.log_size(p, &n) || !n)
+		return;
+	log = xcalloc(n + 1, 1);
+	if (!api.log(p, log) && *log) {
+		line = strstr(log, "error");
+		while (line && line > log && line[-1] != '\n')
+			line--;
+		line = line ? line : log;
+		end = strchr(line, '\n');
+		err_set(e, "%.*s", (int)(end ? (size_t)(end - line) : strlen(line)), line);
+	}
+	free(log);
 }
 
-int nvrtc_compile(const char *source, const char *arch, struct buf *cubin, struct buf *log, struct err *e)
+int nvrtc_compile(const char *source, const char *arch, struct buf *cubin, struct err *e)
 {
 	char *arch_option = xasprintf("--gpu-architecture=%s", arch);
 	const char *options[] = { arch_option, "--fmad=false", "--std=c++17", "--device-as-default-execution-space" };
-	struct buf own_log = BUF_INIT;
 	nvrtcProgram p = NULL;
 	int code, rc = -1;
 	size_t n;
@@ -160,11 +153,7 @@ int nvrtc_compile(const char *source, const char *arch, struct buf *cubin, struc
 	code = api.compile(p, sizeof(options) / sizeof(*options), options);
 	if (code) {
 		err_set(e, "nvrtc: %s", api.error(code));
-		if (!get_log(p, &own_log) && own_log.len) {
-			first_error(own_log.data, e);
-			if (log)
-				buf_addbuf(log, &own_log);
-		}
+		first_error(p, e);
 		goto out;
 	}
 	if (api.cubin_size(p, &n) || !n) {
@@ -182,7 +171,6 @@ int nvrtc_compile(const char *source, const char *arch, struct buf *cubin, struc
 out:
 	if (p)
 		api.destroy(&p);
-	buf_release(&own_log);
 	free(arch_option);
 	return rc;
 }

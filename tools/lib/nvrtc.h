@@ -8,6 +8,6 @@
  * toolkit's. version is "13.0". Loaded once. */
 int nvrtc_load(char version[16], struct err *e);
 /* Compiles for a real architecture such as "sm_90"; doubles and floats are never contracted to fma. Appends the cubin.
- * On a compile error e has the first line of the log and log (may be NULL) all of it. */
-int nvrtc_compile(const char *source, const char *arch, struct buf *cubin, struct buf *log, struct err *e);
+ * On a compile error e has the first error of the log. */
+int nvrtc_compile(const char *source, const char *arch, struct buf *cubin, struct err *e);
 #endif

@@ -156,25 +156,6 @@ static int alloc_doubles(struct instance *in, long long n, uint64_t *p, struct e
 	return engine_alloc(in->engine, (size_t)n * sizeof(double), p, e);
 }
 
-int instance_memory(const struct task *t, const struct workload *w, size_t *bytes, struct err *e)
-{
-	long long n;
-
-	*bytes = 0;
-	for (int i = 0; i < t->ntensors; i++) {
-		if (tensor_elements(&t->tensors[i], w, NULL, &n, e))
-			return -1;
-		if (is_output(&t->tensors[i]))
-			*bytes += (size_t)n * sizeof(double);
-	}
-	for (int i = 0; i < t->ntemps; i++) {
-		if (eval_count(t->temps[i].count, w, t->temps[i].name, &n, e))
-			return -1;
-		*bytes += (size_t)n * sizeof(double);
-	}
-	return 0;
-}
-
 /* The task's least traffic or arithmetic; NaN where the formula is missing. */
 static int eval_formula(const char *text, const struct workload *w, double *out, struct err *e)
 {

@@ -28,8 +28,6 @@ struct instance {
 /* Evaluates sizes and allocates references and temps on the engine. Releasable after a failure too. */
 int instance_open(struct instance *in, struct engine *x, const struct task *t, const struct workload *w, struct err *e);
 void instance_release(struct instance *in);
-/* Bytes of references and temps a workload needs, without allocating anything. */
-int instance_memory(const struct task *t, const struct workload *w, size_t *bytes, struct err *e);
 int instance_generate(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e);
 int instance_reference(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e);
 /* Overwrites the references, so that nothing on the device holds an answer any more. */

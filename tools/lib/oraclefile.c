@@ -3,57 +3,53 @@
 #include "element.h"
 #include "emit.h"
 #include "file.h"
-#include "sets.h"
+#include "view.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One workload's inputs and references on the host. */
-struct view {
-	struct engine *engine;
-	struct instance in;
-	struct layout l;
-	uint64_t set, *tensors;
-};
-
-static int view_open(struct view *v, const struct task *t, const struct workload *w, uint64_t seed, struct err *e)
+static struct engine *host(const struct task *t, struct err *e)
 {
 	struct buf source = BUF_INIT;
+	struct engine *x = oracle_source(t, &source, e) ? NULL : engine_host(&source, e);
 
-	*v = (struct view){ 0 };
-	if (!oracle_source(t, &source, e))
-		v->engine = engine_host(&source, e);
 	buf_release(&source);
-	if (!v->engine || instance_open(&v->in, v->engine, t, w, e))
-		return -1;
-	layout_init(&v->l, &v->in, 0);
-	v->tensors = xcalloc((size_t)t->ntensors + 1, sizeof(*v->tensors));
-	if (engine_alloc(v->engine, v->l.size, &v->set, e))
-		return -1;
-	set_addresses(&v->l, v->set, v->tensors);
-	if (instance_generate(&v->in, seed, v->tensors, e))
-		return -1;
-	return instance_reference(&v->in, seed, v->tensors, e);
+	return x;
 }
 
-static void view_close(struct view *v)
+/* An array of the host's: an input, or the reference of an output. */
+struct array {
+	char *name;
+	enum dtype dtype;
+	const void *data;
+	long long n;
+};
+
+/* 0 for what does not exist: the reference of an input, the contents of an output. */
+static int array_open(struct array *a, const struct view *v, int i, bool reference)
 {
-	if (v->in.task)
-		instance_release(&v->in);
-	layout_release(&v->l);
-	free(v->tensors);
-	engine_close(v->engine);
+	const struct tensor *t = &v->in.task->tensors[i];
+
+	if (t->role == (reference ? ROLE_IN : ROLE_OUT))
+		return 0;
+	a->name = xasprintf("%s%s", reference ? "ref_" : "", t->name);
+	a->dtype = reference ? DT_F64 : t->dtype;
+	a->data = (const void *)(uintptr_t)(reference ? v->in.ref[i] : set_tensor(&v->l, &v->set, i));
+	a->n = v->in.elements[i];
+	return 1;
 }
 
-static void describe(struct buf *out, const char *name, enum dtype t, const void *data, long long n)
+/* ---- --check-oracle */
+
+static void describe(const struct array *a, struct buf *out)
 {
 	double least = INFINITY, greatest = -INFINITY, sum = 0;
 	long long odd = 0, zeros = 0;
 	char hash[HASH_HEX];
 
-	for (long long i = 0; i < n; i++) {
-		double x = element_get(t, (const char *)data + (size_t)i * dtype_size[t]);
+	for (long long i = 0; i < a->n; i++) {
+		double x = element_get(a->dtype, (const char *)a->data + (size_t)i * dtype_size[a->dtype]);
 
 		if (!isfinite(x)) {
 			odd++;
@@ -64,123 +60,129 @@ static void describe(struct buf *out, const char *name, enum dtype t, const void
 		sum += x * x;
 		zeros += x == 0;
 	}
-	hash_hex(data, (size_t)n * dtype_size[t], hash);
-	buf_addf(out,
-		 "  %-16s %-14s %10lld elements  min %-12.6g max %-12.6g rms %-12.6g zero %lld  not finite %lld"
-		 "  %.12s\n", name,
-		 dtype_name[t], n, least, greatest, sqrt(sum / (n - odd > 0 ? (double)(n - odd) : 1)), zeros, odd,
-			hash);
+	hash_hex(a->data, (size_t)a->n * dtype_size[a->dtype], hash);
+	buf_addf(out, "  %-16s %-14s %10lld elements  min %-12.6g max %-12.6g rms %-12.6g zero %lld  not finite %lld"
+		 "  %.12s\n", a->name, dtype_name[a->dtype], a->n, least, greatest,
+		 sqrt(sum / (a->n > odd ? (double)(a->n - odd) : 1)), zeros, odd, hash);
 }
 
-static int check_workload(const struct task *t, const struct workload *w, uint64_t seed, struct buf *out, struct err *e)
+static int check_workload(struct engine *x, const struct task *t, const struct workload *w, uint64_t seed,
+			  struct buf *out, struct err *e)
 {
 	struct view v;
-	int rc = view_open(&v, t, w, seed, e);
+	int rc = view_open(&v, x, t, w, e) || view_make(&v, seed, e) ? -1 : 0;
 
 	if (!rc)
 		buf_addf(out, "%s (%s): least traffic %.6g bytes, least arithmetic %.6g flops\n", w->id, w->tier,
 			 v.in.least_bytes, v.in.least_flops);
-	for (int i = 0; i < t->ntensors && !rc; i++) {
-		char *ref = xasprintf("ref_%s", t->tensors[i].name);
+	for (int i = 0; i < 2 * t->ntensors && !rc; i++) {
+		struct array a;
 
-		if (t->tensors[i].role != ROLE_OUT)
-			describe(out, t->tensors[i].name, t->tensors[i].dtype, (const void *)(uintptr_t)v.tensors[i],
-				 v.in.elements[i]);
-		if (t->tensors[i].role != ROLE_IN)
-			describe(out, ref, DT_F64, (const void *)(uintptr_t)v.in.ref[i], v.in.elements[i]);
-		free(ref);
+		if (array_open(&a, &v, i / 2, i % 2)) {
+			describe(&a, out);
+			free(a.name);
+		}
 	}
 	view_close(&v);
+	return rc;
+}
+
+static int check_workloads(const struct task *t, const char *tier, uint64_t seed, struct buf *out, struct err *e)
+{
+	struct engine *x = host(t, e);
+	struct workload *w = NULL;
+	int n = 0, rc = !x || workloads_load(t, &w, &n, e) ? -1 : 0;
+
+	for (int i = 0; i < n && !rc; i++)
+		if (!strcmp(w[i].tier, tier))
+			rc = check_workload(x, t, &w[i], seed, out, e);
+	workloads_free(w, n);
+	engine_close(x);
 	return rc;
 }
 
 int oraclefile_check(const struct task *t, const char *tier, const char *arch, uint64_t seed, struct buf *out,
 		     struct err *e)
 {
-	struct buf source = BUF_INIT, cubin = BUF_INIT, log = BUF_INIT;
-	struct workload *w = NULL;
-	int n = 0, rc = oracle_source(t, &source, e);
+	struct buf source = BUF_INIT, cubin = BUF_INIT;
+	int rc = oracle_source(t, &source, e) || engine_cubin(&source, arch, &cubin, e) ? -1 : 0;
 
-	if (!rc)
-		rc = engine_cubin(&source, arch, &cubin, &log, e);
-	if (!rc)
+	if (!rc) {
 		buf_addf(out, "%s: %zu bytes of cubin for %s\n", t->name, cubin.len, arch);
-	else if (log.len)
-		buf_addbuf(out, &log);
-	if (!rc)
-		rc = workloads_load(t, &w, &n, e);
-	for (int i = 0; i < n && !rc; i++)
-		if (!strcmp(w[i].tier, tier))
-			rc = check_workload(t, &w[i], seed, out, e);
-	workloads_free(w, n);
+		rc = check_workloads(t, tier, seed, out, e);
+	}
 	buf_release(&source);
 	buf_release(&cubin);
-	buf_release(&log);
 	return rc;
 }
 
-static int write_raw(const struct view *v, const char *dir, const char *prefix, int i, bool ref, struct err *e)
+/* ---- --dump-oracle */
+
+static int write_array(const struct array *a, const char *dir, struct err *e)
 {
-	const struct tensor *t = &v->in.task->tensors[i];
-	char *path = xasprintf("%s/%s%s.raw", dir, prefix, t->name);
-	uint64_t p = ref ? v->in.ref[i] : v->tensors[i];
-	size_t n = (size_t)v->in.elements[i] * (ref ? sizeof(double) : dtype_size[t->dtype]);
-	int rc = file_write(path, (const void *)(uintptr_t)p, n, e);
+	char *path = xasprintf("%s/%s.raw", dir, a->name);
+	int rc = file_write(path, a->data, (size_t)a->n * dtype_size[a->dtype], e);
 
 	free(path);
 	return rc;
 }
 
-static int write_index(const struct view *v, const char *dir, uint64_t seed, struct err *e)
+static int emit_tensor(struct buf *out, const struct tensor *t, const struct workload *w, struct err *e)
+{
+	long long shape[TASK_DIMS], n;
+
+	if (tensor_elements(t, w, shape, &n, e))
+		return -1;
+	emit_open(out, '{');
+	emit_kstr(out, "name", t->name);
+	emit_kstr(out, "role", role_name[t->role]);
+	emit_kstr(out, "dtype", dtype_name[t->dtype]);
+	emit_key(out, "shape");
+	emit_open(out, '[');
+	for (int d = 0; d < t->ndim; d++)
+		emit_int(out, shape[d]);
+	emit_close(out, ']');
+	emit_key(out, "check");
+	emit_open(out, '[');
+	for (int k = 0; k < t->nchecks; k++) {
+		emit_open(out, '{');
+		emit_kstr(out, "metric", metric_name[t->check[k].metric]);
+		emit_knum(out, "max", t->check[k].max);
+		emit_knum(out, "share", t->check[k].share);
+		emit_close(out, '}');
+	}
+	emit_close(out, ']');
+	emit_close(out, '}');
+	return 0;
+}
+
+static int write_index(const struct view *v, const char *dir, struct err *e)
 {
 	const struct task *t = v->in.task;
-	char *path = xasprintf("%s/index.json", dir), text[32];
+	const struct workload *w = v->in.workload;
+	char *path = xasprintf("%s/index.json", dir), seed[32];
 	struct buf b = BUF_INIT;
-	int rc;
+	int rc = 0;
 
-	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)seed);
+	snprintf(seed, sizeof(seed), "0x%016llx", (unsigned long long)v->set.seed);
 	emit_open(&b, '{');
 	emit_kstr(&b, "task", t->name);
-	emit_kstr(&b, "workload", v->in.workload->id);
-	emit_kstr(&b, "seed", text);
+	emit_kstr(&b, "workload", w->id);
+	emit_kstr(&b, "seed", seed);
 	emit_key(&b, "params");
 	emit_open(&b, '{');
 	for (int i = 0; i < t->nparams; i++)
-		emit_knum(&b, t->params[i], v->in.workload->vars[t->ndims + i].value);
+		emit_knum(&b, t->params[i], w->vars[t->ndims + i].value);
 	emit_close(&b, '}');
 	emit_key(&b, "tensors");
 	emit_open(&b, '[');
-	for (int i = 0; i < t->ntensors; i++) {
-		const struct tensor *x = &t->tensors[i];
-		long long shape[TASK_DIMS], n;
-
-		if (tensor_elements(x, v->in.workload, shape, &n, e))
-			return -1;
-		emit_open(&b, '{');
-		emit_kstr(&b, "name", x->name);
-		emit_kstr(&b, "role", role_name[x->role]);
-		emit_kstr(&b, "dtype", dtype_name[x->dtype]);
-		emit_key(&b, "shape");
-		emit_open(&b, '[');
-		for (int d = 0; d < x->ndim; d++)
-			emit_int(&b, shape[d]);
-		emit_close(&b, ']');
-		emit_key(&b, "check");
-		emit_open(&b, '[');
-		for (int k = 0; k < x->nchecks; k++) {
-			emit_open(&b, '{');
-			emit_kstr(&b, "metric", metric_name[x->check[k].metric]);
-			emit_knum(&b, "max", x->check[k].max);
-			emit_knum(&b, "share", x->check[k].share);
-			emit_close(&b, '}');
-		}
-		emit_close(&b, ']');
-		emit_close(&b, '}');
-	}
+	for (int i = 0; i < t->ntensors && !rc; i++)
+		rc = emit_tensor(&b, &t->tensors[i], w, e);
 	emit_close(&b, ']');
 	emit_close(&b, '}');
 	buf_addch(&b, '\n');
-	rc = file_write(path, b.data, b.len, e);
+	if (!rc)
+		rc = file_write(path, b.data, b.len, e);
 	buf_release(&b);
 	free(path);
 	return rc;
@@ -188,33 +190,35 @@ static int write_index(const struct view *v, const char *dir, uint64_t seed, str
 
 static int dump(const struct task *t, const struct workload *w, uint64_t seed, const char *dir, struct err *e)
 {
+	struct engine *x = host(t, e);
 	struct view v = { 0 };
-	int rc = file_mkdirs(dir, e) || view_open(&v, t, w, seed, e) ? -1 : 0;
+	int rc = !x || file_mkdirs(dir, e) || view_open(&v, x, t, w, e) || view_make(&v, seed, e) ? -1 : 0;
 
-	for (int i = 0; i < t->ntensors && !rc; i++) {
-		if (t->tensors[i].role != ROLE_OUT)
-			rc = write_raw(&v, dir, "", i, false, e);
-		if (t->tensors[i].role != ROLE_IN && !rc)
-			rc = write_raw(&v, dir, "ref_", i, true, e);
+	for (int i = 0; i < 2 * t->ntensors && !rc; i++) {
+		struct array a;
+
+		if (array_open(&a, &v, i / 2, i % 2)) {
+			rc = write_array(&a, dir, e);
+			free(a.name);
+		}
 	}
 	if (!rc)
-		rc = write_index(&v, dir, seed, e);
+		rc = write_index(&v, dir, e);
 	view_close(&v);
+	engine_close(x);
 	return rc;
 }
 
 int oraclefile_dump(const struct task *t, const char *workload, uint64_t seed, const char *dir, struct err *e)
 {
 	struct workload *w;
-	int n, rc = -1, found = 0;
+	int n, i = 0, rc;
 
 	if (workloads_load(t, &w, &n, e))
 		return -1;
-	for (int i = 0; i < n && !found; i++)
-		if (!strcmp(w[i].id, workload)) {
-			found = 1;
-			rc = dump(t, &w[i], seed, dir, e);
-		}
+	while (i < n && strcmp(w[i].id, workload))
+		i++;
+	rc = i < n ? dump(t, &w[i], seed, dir, e) : err_set(e, "no workload '%s'", workload);
 	workloads_free(w, n);
-	return found ? rc : err_set(e, "no workload '%s'", workload);
+	return rc;
 }

@@ -2,65 +2,37 @@
 #include "oraclegpu.h"
 #include "clock.h"
 #include "gpu.h"
-#include "oracle.h"
-#include "sets.h"
+#include "view.h"
 #include "../oracle/oracle.h"
 #include "../oracle/kernels.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One workload's inputs and references on one engine. */
-struct side {
-	struct engine *engine;
-	struct instance in;
-	struct layout l;
-	uint64_t set, *tensors;
-	double generate, reference;	/* seconds */
-};
-
-static int settle(struct engine *x, uint64_t p, struct err *e)
+/* Waits for what is under way. */
+static int settle(const struct view *v, struct err *e)
 {
 	char byte;
 
-	return engine_read(x, &byte, p, 1, e);	/* waits for what is under way */
+	return engine_read(v->in.engine, &byte, v->set.base, 1, e);
 }
 
-static int side_run(struct side *s, struct engine *x, const struct task *t, const struct workload *w, uint64_t seed,
-		    struct err *e)
+/* Makes the view's data, and tells on the way how many milliseconds inputs and references take. */
+static int make_timed(struct view *v, uint64_t seed, double *inputs, double *references, struct err *e)
 {
-	double start;
+	double start, middle;
 
-	*s = (struct side){ .engine = x };
-	if (instance_open(&s->in, x, t, w, e))
-		return -1;
-	layout_init(&s->l, &s->in, 0);
-	s->tensors = xcalloc((size_t)t->ntensors + 1, sizeof(*s->tensors));
-	if (engine_alloc(x, s->l.size, &s->set, e) || set_poison(x, &s->l, s->set, seed, e))
-		return -1;
-	set_addresses(&s->l, s->set, s->tensors);
-	if (settle(x, s->set, e))
+	if (set_make(&v->l, &v->set, seed, seed, false, e) || settle(v, e))
 		return -1;
 	start = clock_now();
-	if (instance_generate(&s->in, seed, s->tensors, e) || settle(x, s->set, e))
+	if (set_generate(&v->l, &v->set, e) || settle(v, e))
 		return -1;
-	s->generate = clock_now() - start;
-	start = clock_now();
-	if (instance_reference(&s->in, seed, s->tensors, e) || settle(x, s->set, e))
+	middle = clock_now();
+	if (set_reference(&v->l, &v->set, e) || settle(v, e))
 		return -1;
-	s->reference = clock_now() - start;
+	*inputs = 1e3 * (middle - start);
+	*references = 1e3 * (clock_now() - middle);
 	return 0;
-}
-
-static void side_close(struct side *s)
-{
-	if (!s->engine)
-		return;
-	engine_free(s->engine, s->set);
-	if (s->in.task)
-		instance_release(&s->in);
-	layout_release(&s->l);
-	free(s->tensors);
 }
 
 /* Norm of the difference of two arrays of doubles over the norm of the first; NaN and infinities must match. */
@@ -80,20 +52,20 @@ static double distance_of(const double *a, const double *b, long long n)
 	return r > 0 ? sqrt(d / r) : d > 0 ? INFINITY : 0;
 }
 
-static int same_inputs(const struct side *host, const struct side *gpu, struct err *e)
+static int same_inputs(const struct view *host, const struct view *gpu, struct err *e)
 {
 	char *copy = xmalloc(host->l.size);
-	int rc = engine_read(gpu->engine, copy, gpu->set, gpu->l.size, e);
+	int rc = engine_read(gpu->in.engine, copy, gpu->set.base, gpu->l.size, e);
 
 	/* poison, guard bands and inputs alike */
 	for (size_t i = 0; i < host->l.size && !rc; i++)
-		if (copy[i] != ((const char *)(uintptr_t)host->set)[i])
+		if (copy[i] != ((const char *)(uintptr_t)host->set.base)[i])
 			rc = err_set(e, "the two sides' inputs differ at byte %zu of the set", i);
 	free(copy);
 	return rc;
 }
 
-static int same_references(const struct side *host, const struct side *gpu, struct buf *out, struct err *e)
+static int same_references(const struct view *host, const struct view *gpu, struct buf *out, struct err *e)
 {
 	const struct task *t = host->in.task;
 	int rc = 0;
@@ -104,8 +76,8 @@ static int same_references(const struct side *host, const struct side *gpu, stru
 
 		if (t->tensors[i].role == ROLE_IN)
 			continue;
-		copy = xmalloc(bytes + 1);
-		rc = engine_read(gpu->engine, copy, gpu->in.ref[i], bytes, e);
+		copy = xmalloc(bytes);
+		rc = engine_read(gpu->in.engine, copy, gpu->in.ref[i], bytes, e);
 		d = rc ? 0 : distance_of((const double *)(uintptr_t)host->in.ref[i], copy, host->in.elements[i]);
 		free(copy);
 		if (!rc)
@@ -116,111 +88,144 @@ static int same_references(const struct side *host, const struct side *gpu, stru
 	return rc;
 }
 
-static int check_workload(struct engine *host, struct engine *gpu, const struct task *t, const struct workload *w,
-			  bool alone,
-			  uint64_t seed, struct buf *out, struct err *e)
+/* What is being compared. */
+struct sides {
+	const struct task *task;
+	struct engine *host, *gpu;
+	uint64_t seed;
+	bool alone;	/* the GPU's side only: too large for the host */
+	struct buf *out;
+};
+
+static int check_workload(const struct sides *s, const struct workload *w, struct err *e)
 {
-	struct side a = { 0 }, b = { 0 };
-	int rc = side_run(&b, gpu, t, w, seed, e);
+	struct view host = { 0 }, gpu = { 0 };
+	double inputs, references;
+	int rc = view_open(&gpu, s->gpu, s->task, w, e) || make_timed(&gpu, s->seed, &inputs, &references, e) ? -1 : 0;
 
 	if (!rc)
-		buf_addf(out, "%s: on the GPU inputs take %.2f ms, references %.2f ms\n", w->id, 1e3 * b.generate,
-			 1e3 * b.reference);
-	if (!rc && !alone)
-		rc = side_run(&a, host, t, w, seed, e) || same_inputs(&a, &b, e) || same_references(&a, &b, out, e)
-			? -1 : 0;
-	if (!rc && !alone)
-		buf_addf(out, "  inputs of both sides are the same bytes\n");
-	side_close(&a);
-	side_close(&b);
+		buf_addf(s->out, "%s: on the GPU inputs take %.2f ms, references %.2f ms\n", w->id, inputs, references);
+	if (!rc && !s->alone) {
+		rc = view_open(&host, s->host, s->task, w, e) || view_make(&host, s->seed, e) ||
+		     same_inputs(&host, &gpu, e) || same_references(&host, &gpu, s->out, e) ? -1 : 0;
+		if (!rc)
+			buf_addstr(s->out, "  inputs of both sides are the same bytes\n");
+	}
+	view_close(&host);
+	view_close(&gpu);
 	return rc;
 }
 
-/* One product of odd sizes on the engine, read back into c. */
-static int run_product(struct engine *x, const char *kernel, struct product p, const double *a, const double *b,
-		       double *c,
-		       struct err *e)
+/* A product's operands on the host, and its result by three ways. */
+struct operands {
+	struct product p;
+	size_t na, nb, nc;
+	double *a, *b, *slow, *fast, *gpu;
+};
+
+static void operands_init(struct operands *t, const struct product *p)
 {
-	size_t na = (size_t)(p.batch * p.m * p.k), nb = (size_t)(p.batch * p.k * p.n),
-		nc = (size_t)(p.batch * p.m * p.n);
+	*t = (struct operands){ .p = *p, .na = (size_t)(p->batch * p->m * p->k), .nb = (size_t)(p->batch * p->k * p->n),
+			     .nc = (size_t)(p->batch * p->m * p->n) };
+	t->a = xcalloc(t->na, 8);
+	t->b = xcalloc(t->nb, 8);
+	t->slow = xcalloc(t->nc, 8);
+	t->fast = xcalloc(t->nc, 8);
+	t->gpu = xcalloc(t->nc, 8);
+	for (size_t i = 0; i < t->na; i++)
+		t->a[i] = rand_normal(1, 1, (i64)i);
+	for (size_t i = 0; i < t->nb; i++)
+		t->b[i] = rand_normal(1, 2, (i64)i);
+}
+
+static void operands_release(struct operands *t)
+{
+	free(t->a);
+	free(t->b);
+	free(t->slow);
+	free(t->fast);
+	free(t->gpu);
+}
+
+/* The product on an engine, by the kernel in tiles or by the obvious loop, read back into c. */
+static int run_product(const struct operands *t, struct engine *x, bool tiles, double *c, struct err *e)
+{
+	struct product p = t->p;
 	unsigned grid[3] = { (unsigned)((p.n + 127) / 128), (unsigned)((p.m + 127) / 128), (unsigned)p.batch };
 	uint64_t pa = 0, pb = 0, pc = 0;
-	int rc = engine_alloc(x, na * 8, &pa, e) || engine_alloc(x, nb * 8, &pb, e) ||
-		 engine_alloc(x, nc * 8, &pc, e) ||
-		 engine_write(x, pa, a, na * 8, e) || engine_write(x, pb, b, nb * 8, e);
+	int rc = engine_alloc(x, t->na * 8, &pa, e) || engine_alloc(x, t->nb * 8, &pb, e) ||
+		 engine_alloc(x, t->nc * 8, &pc, e) || engine_write(x, pa, t->a, t->na * 8, e) ||
+		 engine_write(x, pb, t->b, t->nb * 8, e);
 
 	p.a = (const double *)(uintptr_t)pa;
 	p.b = (const double *)(uintptr_t)pb;
 	p.c = (double *)(uintptr_t)pc;
 	if (!rc)
-		rc = !strcmp(kernel, "product") ? engine_run_grid(x, kernel, &p, grid, e) : engine_run(x, kernel, &p,
-												       (long long)nc,
-													e);
+		rc = tiles ? engine_run_grid(x, "product", &p, grid, e)
+			   : engine_run(x, "product_slow", &p, (long long)t->nc, e);
 	if (!rc)
-		rc = engine_read(x, c, pc, nc * 8, e);
+		rc = engine_read(x, c, pc, t->nc * 8, e);
 	engine_free(x, pa);
 	engine_free(x, pb);
 	engine_free(x, pc);
 	return rc ? -1 : 0;
 }
 
-static int check_product(struct engine *host, struct engine *gpu, struct buf *out, struct err *e)
+static int check_product(const struct sides *s, const struct product *p, struct err *e)
 {
-	static const long long size[][4] = { { 1, 128, 128, 128 }, { 3, 200, 136, 77 }, { 2, 1, 300, 5 }, { 1, 129, 7,
-		1 } };
-	int rc = 0;
+	struct operands t;
+	int rc;
 
-	for (int s = 0; s < 16 && !rc; s++) {
-		const long long *d = size[s / 4];
-		struct product p = { .batch = d[0], .m = d[1], .n = d[2], .k = d[3], .ta = s & 1, .tb = s >> 1 & 1 };
-		size_t na = (size_t)(d[0] * d[1] * d[3]), nb = (size_t)(d[0] * d[3] * d[2]),
-			nc = (size_t)(d[0] * d[1] * d[2]);
-		double *a = xcalloc(na, 8), *b = xcalloc(nb, 8), *slow = xcalloc(nc, 8), *fast = xcalloc(nc, 8),
-			*fast_gpu = xcalloc(nc, 8);
+	operands_init(&t, p);
+	rc = run_product(&t, s->host, false, t.slow, e) || run_product(&t, s->host, true, t.fast, e) ||
+	     run_product(&t, s->gpu, true, t.gpu, e) ? -1 : 0;
+	if (!rc) {
+		double h = distance_of(t.slow, t.fast, (long long)t.nc);
+		double g = distance_of(t.slow, t.gpu, (long long)t.nc);
 
-		for (size_t i = 0; i < na; i++)
-			a[i] = rand_normal(1, 1, (i64)i);
-		for (size_t i = 0; i < nb; i++)
-			b[i] = rand_normal(1, 2, (i64)i);
-		rc = run_product(host, "product_slow", p, a, b, slow, e) || run_product(host, "product", p, a, b, fast,
-											e) ||
-		     run_product(gpu, "product", p, a, b, fast_gpu, e);
-		if (!rc) {
-			double h = distance_of(slow, fast, (long long)nc);
-			double g = distance_of(slow, fast_gpu, (long long)nc);
-
-			buf_addf(out, "product %lld x (%lld x %lld x %lld)%s%s: off the obvious loop by %.2g on the host, "
-				 "%.2g on the GPU\n", d[0], d[1], d[2], d[3], p.ta ? " ta" : "", p.tb ? " tb" : "", h, g);
-			if (!(h < 1e-13 && g < 1e-13))
-				rc = err_set(e, "the tiled product is wrong");
-		}
-		free(a);
-		free(b);
-		free(slow);
-		free(fast);
-		free(fast_gpu);
+		buf_addf(s->out, "product %lld x (%lld x %lld x %lld)%s%s: off the obvious loop by %.2g on the host, "
+			 "%.2g on the GPU\n", p->batch, p->m, p->n, p->k, p->ta ? " ta" : "", p->tb ? " tb" : "", h, g);
+		if (!(h < 1e-13 && g < 1e-13))
+			rc = err_set(e, "the tiled product is wrong");
 	}
-	return rc ? -1 : 0;
+	operands_release(&t);
+	return rc;
+}
+
+/* Sizes that fit the tiles, and sizes that do not, in all transposes. */
+static int check_products(const struct sides *s, struct err *e)
+{
+	static const long long size[][4] = {
+		{ 1, 128, 128, 128 }, { 3, 200, 136, 77 }, { 2, 1, 300, 5 }, { 1, 129, 7, 1 }
+	};
+
+	for (int i = 0; i < 16; i++) {
+		const long long *d = size[i / 4];
+		struct product p = { .batch = d[0], .m = d[1], .n = d[2], .k = d[3], .ta = i & 1, .tb = i >> 1 & 1 };
+
+		if (check_product(s, &p, e))
+			return -1;
+	}
+	return 0;
 }
 
 int oraclegpu_check(const struct task *t, const char *tier, int device, uint64_t seed, struct buf *out, struct err *e)
 {
-	struct buf source = BUF_INIT;
-	struct engine *host = NULL, *gpu = NULL;
-	struct workload *w = NULL;
+	struct sides s = { .task = t, .seed = seed, .alone = !strcmp(tier, "bench"), .out = out };
 	struct gpu *g = gpu_open(device, NULL, e);
-	bool alone = strcmp(tier, "bench") == 0;
+	struct buf source = BUF_INIT;
+	struct workload *w = NULL;
 	int n = 0, rc = -1;
 
-	if (g && !gpu_start(g, e) && !oracle_source(t, &source, e) && (host = engine_host(&source, e)) &&
-	    (gpu = engine_gpu(g, &source, e)) && !workloads_load(t, &w, &n, e))
-		rc = check_product(host, gpu, out, e);
+	if (g && !gpu_start(g, e) && !oracle_source(t, &source, e) && (s.host = engine_host(&source, e)) &&
+	    (s.gpu = engine_gpu(g, &source, e)) && !workloads_load(t, &w, &n, e))
+		rc = check_products(&s, e);
 	for (int i = 0; i < n && !rc; i++)
 		if (!strcmp(w[i].tier, tier))
-			rc = check_workload(host, gpu, t, &w[i], alone, seed, out, e);
+			rc = check_workload(&s, &w[i], e);
 	workloads_free(w, n);
-	engine_close(gpu);
-	engine_close(host);
+	engine_close(s.gpu);
+	engine_close(s.host);
 	buf_release(&source);
 	return rc;
 }

@@ -2,6 +2,7 @@
 #include "outcome.h"
 #include "emit.h"
 #include "json.h"
+#include "progress.h"
 #include "stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -76,29 +77,29 @@ void outcome_line(struct outcome *o, const char *line)
 	struct outcome_workload *w;
 
 	switch (line[0]) {
-	case 'D':
+	case PROGRESS_DEVICE:
 		keep(&o->device, text);
 		break;
-	case 'B':
+	case PROGRESS_WORKLOAD:
 		w = find(o, text);
 		if (w)
 			w->begun = true;
 		break;
-	case 'R':
+	case PROGRESS_RESULT:
 		take_result(o, text);
 		break;
-	case 'S':
+	case PROGRESS_FAILED:
 		o->status = status_named(text, word);
 		keep(&o->reason, text[word] ? text + word + 1 : "");
 		o->ended = true;
 		break;
-	case 'G':
+	case PROGRESS_PHASES:
 		keep(&o->phases, text);
 		break;
-	case 'A':
+	case PROGRESS_AWAY:
 		keep(&o->again, text);
 		break;
-	case 'X':
+	case PROGRESS_END:
 		o->ended = true;
 		break;
 	default:

@@ -1,7 +1,7 @@
 /* What workers said of one record, put together into its `time` section. */
 #ifndef OUTCOME_H
 #define OUTCOME_H
-#include "gpurun.h"
+#include "job.h"
 #include "result.h"
 
 struct outcome {
@@ -10,7 +10,7 @@ struct outcome {
 	struct buf reason;		/* empty: null */
 	struct buf device;		/* JSON; empty: null */
 	struct buf again;		/* not empty: no device, and why */
-	struct buf phases;		/* JSON of where time went */
+	struct buf phases;		/* in words; empty: not told */
 	struct outcome_workload {
 		bool begun;
 		char *json;		/* NULL: no result */
@@ -23,7 +23,7 @@ struct outcome {
 
 void outcome_init(struct outcome *o, const struct job *job);
 void outcome_release(struct outcome *o);
-/* A line of the protocol in gpurun.h. */
+/* A line of the protocol in progress.h. */
 void outcome_line(struct outcome *o, const char *line);
 /* After the worker of workload i (or of all: i < 0) is gone: what is missing gets a status, with the reason. */
 void outcome_close(struct outcome *o, int i, enum time_status missing, const char *why);

@@ -30,18 +30,19 @@ size_t replay_scratch_bytes(const struct plan *p)
 
 static void place(struct replay *r, const struct layout *l)
 {
+	struct scratch *scratch = &r->scratch;
 	size_t *bytes = xcalloc((size_t)r->plan->nbuffers + 1, sizeof(*bytes));
 
 	for (int i = 0; i < r->plan->nbuffers; i++)
 		if (r->plan->buffers[i].scratch) {
-			r->scratch_name[r->nscratch] = r->plan->buffers[i].name;
-			bytes[r->nscratch++] = r->plan->buffers[i].bytes;
+			scratch->name[scratch->n] = r->plan->buffers[i].name;
+			bytes[scratch->n++] = r->plan->buffers[i].bytes;
 		}
-	slot_pack(r->scratch, bytes, r->nscratch, l->scratch);
+	slot_pack(scratch->slot, bytes, scratch->n, l->scratch);
 	for (int i = 0, n = 0; i < r->plan->nbuffers; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 
-		r->slot[i] = b->scratch ? r->scratch[n++] : l->tensor[b->tensor];
+		r->slot[i] = b->scratch ? scratch->slot[n++] : l->tensor[b->tensor];
 	}
 	free(bytes);
 }
@@ -120,8 +121,8 @@ int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const s
 	r->chosen = xcalloc((size_t)p->nsteps + 1, sizeof(*r->chosen));
 	r->spare = xcalloc((size_t)p->nsteps + 1, sizeof(*r->spare));
 	r->slot = xcalloc(buffers, sizeof(*r->slot));
-	r->scratch = xcalloc(buffers, sizeof(*r->scratch));
-	r->scratch_name = xcalloc(buffers, sizeof(*r->scratch_name));
+	r->scratch.slot = xcalloc(buffers, sizeof(*r->scratch.slot));
+	r->scratch.name = xcalloc(buffers, sizeof(*r->scratch.name));
 	place(r, l);
 	for (int s = 0; s < p->nsteps; s++)
 		if (open_step(r, s, e))
@@ -147,8 +148,8 @@ void replay_release(struct replay *r)
 	free(r->chosen);
 	free(r->spare);
 	free(r->slot);
-	free(r->scratch);
-	free(r->scratch_name);
+	free(r->scratch.slot);
+	free(r->scratch.name);
 	*r = (struct replay){ 0 };
 }
 

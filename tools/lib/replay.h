@@ -13,9 +13,7 @@ struct replay {
 	int *chosen;		/* per step: the variant a call launches */
 	uint64_t *spare;	/* per step: memory for the kernel's own global scratch, or 0 */
 	struct slot *slot;	/* per plan buffer: where it lies in a set */
-	struct slot *scratch;	/* the scratch buffers' slots, their names and number */
-	char **scratch_name;
-	int nscratch;
+	struct scratch scratch;
 	int step;		/* the step a failed call had come to */
 };
 

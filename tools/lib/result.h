@@ -2,7 +2,7 @@
 #ifndef RESULT_H
 #define RESULT_H
 #include "compare.h"
-#include "timing.h"
+#include "walk.h"
 
 enum time_status {
 	TIME_CORRECT, TIME_WRONG, TIME_FAULT, TIME_TIMEOUT, TIME_INVALID, TIME_NOT_BUILT, TIME_STALE, TIME_UNSUPPORTED,

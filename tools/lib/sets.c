@@ -19,11 +19,12 @@ size_t slot_pack(struct slot *s, const size_t *bytes, int n, size_t start)
 	return start;
 }
 
-void layout_init(struct layout *l, const struct instance *in, size_t scratch_bytes)
+void layout_init(struct layout *l, struct instance *in, size_t scratch_bytes)
 {
-	l->ntensors = in->task->ntensors;
-	l->tensor = xcalloc((size_t)l->ntensors, sizeof(*l->tensor));
-	l->scratch = slot_pack(l->tensor, in->bytes, l->ntensors, SET_GUARD);
+	int n = in->task->ntensors;
+
+	*l = (struct layout){ .in = in, .tensor = xcalloc((size_t)n, sizeof(*l->tensor)) };
+	l->scratch = slot_pack(l->tensor, in->bytes, n, SET_GUARD);
 	l->size = round_up(l->scratch + scratch_bytes + SET_GUARD, SET_ALIGN);
 }
 
@@ -33,37 +34,82 @@ void layout_release(struct layout *l)
 	*l = (struct layout){ 0 };
 }
 
-void set_addresses(const struct layout *l, uint64_t base, uint64_t *out)
+/* ---- making one */
+
+uint64_t set_tensor(const struct layout *l, const struct set *s, int i)
 {
-	for (int i = 0; i < l->ntensors; i++)
-		out[i] = base + l->tensor[i].offset;
+	return s->base + l->tensor[i].offset;
 }
 
-int set_poison(struct engine *x, const struct layout *l, uint64_t base, uint64_t seed, struct err *e)
+/* Poison from `offset` on, in whole words: the last may reach into the band, which holds the same anyway. */
+static int poison(const struct layout *l, const struct set *s, size_t offset, size_t bytes, struct err *e)
 {
-	struct words w = { .p = (u64 *)(uintptr_t)base, .seed = seed };
+	struct words w = { .p = (u64 *)(uintptr_t)s->base, .seed = s->poison, .first = (i64)(offset / 8) };
 
-	return engine_run(x, "poison", &w, (long long)(l->size / 8), e);
+	return engine_run(l->in->engine, "poison", &w, (long long)((bytes + 7) / 8), e);
 }
 
-/* The last word may reach into the band: it gets what the band holds anyway. */
-int slot_poison(struct engine *x, const struct slot *s, uint64_t base, uint64_t seed, struct err *e)
+int set_make(const struct layout *l, struct set *s, uint64_t seed, uint64_t with, bool nan, struct err *e)
 {
-	struct words w = { .p = (u64 *)(uintptr_t)base, .seed = seed, .first = (i64)(s->offset / 8) };
+	const struct task *t = l->in->task;
 
-	return engine_run(x, "poison", &w, (long long)((s->bytes + 7) / 8), e);
+	s->seed = seed;
+	s->poison = with;
+	if (poison(l, s, 0, l->size, e))
+		return -1;
+	for (int i = 0; i < t->ntensors && nan; i++)
+		if (t->tensors[i].role == ROLE_OUT &&
+		    engine_fill(l->in->engine, set_tensor(l, s, i), 0xff, l->tensor[i].bytes, e))
+			return -1;
+	return set_generate(l, s, e);
 }
+
+int set_spoil(const struct layout *l, const struct set *s, struct err *e)
+{
+	const struct task *t = l->in->task;
+
+	for (int i = 0; i < t->ntensors; i++)
+		if (t->tensors[i].role == ROLE_OUT && poison(l, s, l->tensor[i].offset, l->tensor[i].bytes, e))
+			return -1;
+	return poison(l, s, l->scratch, l->size - l->scratch, e);
+}
+
+/* Runs the instance's generator or its oracle on the set's tensors. */
+static int run(const struct layout *l, const struct set *s,
+	       int (*stages)(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e), struct err *e)
+{
+	int n = l->in->task->ntensors, rc;
+	uint64_t *tensors = xcalloc((size_t)n, sizeof(*tensors));
+
+	for (int i = 0; i < n; i++)
+		tensors[i] = set_tensor(l, s, i);
+	rc = stages(l->in, s->seed, tensors, e);
+	free(tensors);
+	return rc;
+}
+
+int set_generate(const struct layout *l, const struct set *s, struct err *e)
+{
+	return run(l, s, instance_generate, e);
+}
+
+int set_reference(const struct layout *l, const struct set *s, struct err *e)
+{
+	return run(l, s, instance_reference, e);
+}
+
+/* ---- guard bands */
 
 enum { BAND_WORDS = SET_GUARD / 8 + 2 };
 
-/* One band, whose result goes to row number `row` of out. */
-static int check_band(struct engine *x, uint64_t base, uint64_t seed, size_t from, uint64_t out, int row, struct err *e)
+/* The band that begins at `from`; its result goes to row number `row` of out. */
+static int check_band(const struct layout *l, const struct set *s, size_t from, uint64_t out, int row, struct err *e)
 {
-	struct band b = { .p = (const u64 *)(uintptr_t)base, .seed = seed, .from = (i64)from,
-		.to = (i64)(from + SET_GUARD),
+	struct band b = { .p = (const u64 *)(uintptr_t)s->base, .seed = s->poison, .from = (i64)from,
+			  .to = (i64)(from + SET_GUARD),
 			  .out = (u64 *)(uintptr_t)(out + (uint64_t)row * BAND_WORDS * 8) };
 
-	return engine_run(x, "check_band", &b, (b.to + 7) / 8 - b.from / 8, e);
+	return engine_run(l->in->engine, "check_band", &b, (b.to + 7) / 8 - b.from / 8, e);
 }
 
 /* The first damaged word of a row, or -1. */
@@ -75,45 +121,60 @@ static int damaged(const uint64_t *row)
 	return -1;
 }
 
-int set_bands(struct engine *x, const struct layout *l, const struct instance *in, const struct slot *scratch,
-	      char *const *names,
-	      int n, uint64_t base, uint64_t seed, struct buf *words, struct err *e)
+/* One row per band: in front of all, behind each tensor, behind each scratch buffer. */
+static int check_bands(const struct layout *l, const struct set *s, const struct scratch *scratch, uint64_t out,
+		       struct err *e)
 {
-	int rows = 1 + l->ntensors + n, rc = -1;
+	int row = 0;
+
+	if (check_band(l, s, 0, out, row++, e))
+		return -1;
+	for (int i = 0; i < l->in->task->ntensors; i++)
+		if (check_band(l, s, l->tensor[i].offset + l->tensor[i].bytes, out, row++, e))
+			return -1;
+	for (int i = 0; scratch && i < scratch->n; i++)
+		if (check_band(l, s, scratch->slot[i].offset + scratch->slot[i].bytes, out, row++, e))
+			return -1;
+	return 0;
+}
+
+static void say_damage(const struct layout *l, const struct scratch *scratch, int row, int word, struct buf *words)
+{
+	const struct tensor *tensors = l->in->task->tensors;
+	int n = l->in->task->ntensors;
+
+	if (row == 0)
+		buf_addf(words, "wrote in front of %s", tensors[0].name);
+	else
+		buf_addf(words, "wrote past the end of %s (about %d bytes behind it)",
+			 row <= n ? tensors[row - 1].name : scratch->name[row - 1 - n], word * 8);
+}
+
+int set_bands(const struct layout *l, const struct set *s, const struct scratch *scratch, struct buf *words,
+	      struct err *e)
+{
+	struct engine *x = l->in->engine;
+	int rows = 1 + l->in->task->ntensors + (scratch ? scratch->n : 0), rc = -1;
 	size_t bytes = (size_t)rows * BAND_WORDS * 8;
 	uint64_t out, *got = xcalloc(1, bytes);
 
-	if (engine_alloc(x, bytes, &out, e) || engine_write(x, out, got, bytes, e) || check_band(x, base, seed, 0, out,
-												 0, e))
-		goto done;
-	for (int i = 0; i < l->ntensors; i++)
-		if (check_band(x, base, seed, l->tensor[i].offset + l->tensor[i].bytes, out, 1 + i, e))
-			goto done;
-	for (int i = 0; i < n; i++)
-		if (check_band(x, base, seed, scratch[i].offset + scratch[i].bytes, out, 1 + l->ntensors + i, e))
-			goto done;
-	if (engine_read(x, got, out, bytes, e))
-		goto done;
-	rc = 0;
+	if (!engine_alloc(x, bytes, &out, e) && !engine_write(x, out, got, bytes, e) &&
+	    !check_bands(l, s, scratch, out, e) && !engine_read(x, got, out, bytes, e))
+		rc = 0;
 	for (int r = 0; r < rows && !rc; r++) {
 		int at = damaged(got + (size_t)r * BAND_WORDS);
-		const char *name = r == 0 ? "" : r <= l->ntensors ? in->task->tensors[r - 1].name
-			: names[r - 1 - l->ntensors];
 
-		if (at < 0)
-			continue;
-		rc = 1;
-		if (r == 0)
-			buf_addf(words, "wrote in front of %s", l->ntensors ? in->task->tensors[0].name
-				 : "the first buffer");
-		else
-			buf_addf(words, "wrote past the end of %s (about %d bytes behind it)", name, at * 8);
+		if (at >= 0) {
+			say_damage(l, scratch, r, at, words);
+			rc = 1;
+		}
 	}
-done:
 	engine_free(x, out);
 	free(got);
 	return rc;
 }
+
+/* ---- inputs */
 
 enum { GPU_STRIPS = 1 << 16, HOST_STRIPS = 64 };
 
@@ -151,16 +212,18 @@ static int differing(struct engine *x, uint64_t a, uint64_t b, long long n, long
 	return rc;
 }
 
-int set_inputs(struct engine *x, const struct layout *l, const struct instance *in, uint64_t base, uint64_t pristine,
-	       struct buf *words, struct err *e)
+int set_inputs(const struct layout *l, const struct set *s, const struct set *pristine, struct buf *words,
+	       struct err *e)
 {
-	for (int i = 0; i < l->ntensors; i++) {
-		const struct tensor *t = &in->task->tensors[i];
+	const struct task *task = l->in->task;
+
+	for (int i = 0; i < task->ntensors; i++) {
+		const struct tensor *t = &task->tensors[i];
 		long long count, first;
 
 		if (t->role != ROLE_IN)
 			continue;
-		if (differing(x, base + l->tensor[i].offset, pristine + l->tensor[i].offset,
+		if (differing(l->in->engine, set_tensor(l, s, i), set_tensor(l, pristine, i),
 			      (long long)((l->tensor[i].bytes + 7) / 8), &count, &first, e))
 			return -1;
 		if (count) {

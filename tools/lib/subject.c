@@ -12,22 +12,16 @@ static struct span embedded(const struct record *r, const char *hash)
 {
 	static struct scan build, bundles;	/* large */
 	struct span raw = record_raw(r, "build"), none = { NULL, 0 };
+	const struct scan_member *m;
 	struct err ignored;
 
 	if (!raw.p || scan_object(raw.p, raw.n, &build, &ignored))
 		return none;
-	for (int i = 0; i < build.n; i++) {
-		if (build.member[i].key.n != 7 || memcmp(build.member[i].key.p, "bundles", 7))
-			continue;
-		raw = build.member[i].value;
-		if (scan_object(raw.p, raw.n, &bundles, &ignored))
-			return none;
-		for (int k = 0; k < bundles.n; k++)
-			if (bundles.member[k].key.n == strlen(hash) && !memcmp(bundles.member[k].key.p, hash,
-									       strlen(hash)))
-				return bundles.member[k].value;
-	}
-	return none;
+	m = scan_find(&build, "bundles");
+	if (!m || scan_object(m->value.p, m->value.n, &bundles, &ignored))
+		return none;
+	m = scan_find(&bundles, hash);
+	return m ? m->value : none;
 }
 
 /* A bundle's text from the record or the store. Its hash must be its name. */
@@ -48,17 +42,17 @@ static int get_bundle(const struct record *r, const char *hash, struct buf *out,
 
 static int get_bundles(struct subject *s, struct err *e)
 {
-	static const char *const key[] = { "bundle", "baseline", "expert" };
+	static const char *const key[LEGS] = { "bundle", "baseline", "expert" };
 	struct err why;
 
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < LEGS; k++) {
 		const char *hash = json_get_str(s->build, key[k]);
 
-		if (!hash && k == 0)
+		if (!hash && k == LEG_CANDIDATE)
 			return err_set(e, "build.bundle is missing");
 		if (hash && strlen(hash) == HASH_HEX - 1 && get_bundle(s->record, hash, &s->job.bundle[k], &why)) {
 			buf_release(&s->job.bundle[k]);
-			if (k == 0)
+			if (k == LEG_CANDIDATE)
 				return err_set(e, "%s", why.text);
 		}
 	}
@@ -85,10 +79,11 @@ static enum time_status check_source(struct subject *s, const char *built, struc
 /* The bundle must be what was built, too. The worker that runs it reads the whole of it again. */
 static enum time_status check_bundle(struct subject *s, const char *built, struct err *e)
 {
+	const struct buf *text = &s->job.bundle[LEG_CANDIDATE];
 	enum time_status status = TIME_CORRECT;
 	struct bundle b;
 
-	if (bundle_parse(&b, s->job.bundle[0].data, s->job.bundle[0].len, e)) {
+	if (bundle_parse(&b, text->data, text->len, e)) {
 		status = TIME_TOOL_ERROR;
 	} else if (strcmp(b.source_sha256, built)) {
 		err_set(e, "the bundle was made from another source");
@@ -147,8 +142,7 @@ static void draw_seeds(struct job *j, int n)
 }
 
 enum time_status subject_open(struct subject *s, const struct record *r, const struct json *build,
-			      const struct demand *d,
-			      struct err *e)
+			      const struct demand *d, struct err *e)
 {
 	char name[256];
 
@@ -166,7 +160,7 @@ enum time_status subject_open(struct subject *s, const struct record *r, const s
 
 void subject_release(struct subject *s)
 {
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < LEGS; k++)
 		buf_release(&s->job.bundle[k]);
 	workloads_free(s->workloads, s->nworkloads);
 	free(s->job.workloads);

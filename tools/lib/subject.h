@@ -2,7 +2,7 @@
  * each other. Bundles come from the record (d2k-build --embed) or the store. */
 #ifndef SUBJECT_H
 #define SUBJECT_H
-#include "gpurun.h"
+#include "job.h"
 #include "json.h"
 #include "opt.h"
 #include "record.h"
@@ -30,7 +30,6 @@ struct subject {
 
 /* Correct, or why the record cannot be run: stale, tool_error. Releasable in any case. */
 enum time_status subject_open(struct subject *s, const struct record *r, const struct json *build,
-			      const struct demand *d,
-			      struct err *e);
+			      const struct demand *d, struct err *e);
 void subject_release(struct subject *s);
 #endif

@@ -1,50 +1,42 @@
-/* Timing of plans by CUDA graphs that walk over rotating buffer sets.
+/* Plans run by CUDA graphs that walk over rotating buffer sets, and timed.
  *
  * A block is one launch of a graph of `calls` calls; its time is taken by two events around it, so host launch cost
  * is outside and the gaps between graph nodes are inside. Call c of a graph reads set order[c mod sets] and writes
  * the set that lies c div sets further, so an output buffer never still holds the answer a call is about to write.
  * Legs use the same sets and take turns in a random order within each round. A placement is a new instantiation of
  * all graphs over a new order of the sets; where things lie is a bias that repeats within one. */
-#ifndef TIMING_H
-#define TIMING_H
+#ifndef WALK_H
+#define WALK_H
+#include "job.h"
 #include "replay.h"
+#include "rng.h"
 #include <stdbool.h>
-
-enum { LEG_CANDIDATE, LEG_BASELINE, LEG_EXPERT, LEGS };
-extern const char *const leg_name[LEGS];
 
 struct walk {
 	struct gpu *gpu;
-	const uint64_t *base;	/* of each set */
+	const struct set *set;
 	int nsets;
 	int *order;
 	int shift;		/* of the outputs against the inputs in the first pass */
 };
 
 struct leg {
-	struct replay *replay;	/* NULL: this leg is not timed */
-	void *graph;
+	void *graph;		/* NULL: this leg is not timed */
 	int calls;
 	double estimate;	/* ns per call, from a first look */
 	long long *sample;	/* ns per call, one a round */
 };
 
-struct rng {
-	uint64_t state;
-};
-uint64_t rng_next(struct rng *r);
-/* In [0, n). */
-int rng_below(struct rng *r, int n);
-void rng_shuffle(struct rng *r, int *v, int n);
-
 /* Which sets call c reads and writes. */
 void walk_sets(const struct walk *w, int c, int *in, int *out);
 /* A graph of `calls` calls, or NULL. */
 void *walk_graph(const struct walk *w, struct replay *r, int calls, struct err *e);
+/* ns of a block that runs now. */
+int walk_block(const struct walk *w, void *graph, double *ns, struct err *e);
 /* ns per call of a graph run now, after one run to warm it. */
 int walk_look(const struct walk *w, void *graph, int calls, double *ns, struct err *e);
-/* Runs the graph until its time no longer changes (clocks have risen), at most `seconds`. */
-int walk_warm(const struct walk *w, void *graph, int calls, double seconds, struct err *e);
+/* Runs the graph until its time no longer changes (clocks have risen), or a fraction of a second is over. */
+int walk_warm(const struct walk *w, void *graph, int calls, struct err *e);
 
 /* Picks the fastest variant of each step that has several. Steps that offer the same kernels on the same grids are
  * measured and chosen together, as one key of Triton's autotuner would be. Appends {"steps":[..],"ns":[..],"chosen":..,

@@ -1,0 +1,24 @@
+/* What a worker of d2k-time is to do with one record. */
+#ifndef JOB_H
+#define JOB_H
+#include "buf.h"
+#include "task.h"
+#include <stdint.h>
+
+enum { SEEDS_MAX = 64 };
+
+/* The three that run the same workloads. */
+enum leg_id { LEG_CANDIDATE, LEG_BASELINE, LEG_EXPERT, LEGS };
+extern const char *const leg_name[LEGS];
+
+struct job {
+	const struct task *task;
+	const struct workload **workloads;	/* those to run */
+	int nworkloads;
+	struct buf bundle[LEGS];	/* texts; empty: absent */
+	uint64_t seeds[SEEDS_MAX];	/* the last one fresh */
+	int nseeds;
+	int device;			/* ordinal */
+	double hang;			/* seconds a single step may take */
+};
+#endif

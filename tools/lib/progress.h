@@ -1,0 +1,20 @@
+/* What a worker tells its parent about a record, in lines on a pipe, each a letter and its text:
+ *
+ *     W               waiting for the device's lock        L               has it: the record's time starts
+ *     D {...}         the device                           B ID            a workload begins
+ *     R {...}         a workload's result                  S STATUS WHY    the record as a whole fails
+ *     G WORDS         where time went                      A WHY           no device: try again elsewhere
+ *     X               the end
+ *
+ * outcome_line() reads them. */
+#ifndef PROGRESS_H
+#define PROGRESS_H
+
+enum progress {
+	PROGRESS_WAITS = 'W', PROGRESS_STARTS = 'L', PROGRESS_DEVICE = 'D', PROGRESS_WORKLOAD = 'B',
+	PROGRESS_RESULT = 'R', PROGRESS_FAILED = 'S', PROGRESS_PHASES = 'G', PROGRESS_AWAY = 'A', PROGRESS_END = 'X'
+};
+
+/* Writes the line whole; newlines in the text become spaces. Ends the process when nobody listens any more. */
+void progress_say(int fd, enum progress what, const char *text);
+#endif
