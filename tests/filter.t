@@ -173,9 +173,49 @@ exec 5>to 6<from
 printf '{"null":1}\n{"id":"slow"}\n' >&5
 read -r -t 3 line <&6 || line='nothing within three seconds'
 is "$line" '{"null":1}' 'a finished line is out before the next is thought about'
-kill $pid 2>/dev/null
+kill -9 $pid
 wait $pid 2>/dev/null
 exec 5>&- 6<&-
+
+# --- interrupts
+d2k-null <to >from 2>err &
+pid=$!
+exec 5>to 6<from
+echo '{"id":"a"}' >&5
+read -r -t 10 line <&6
+is "$line" '{"id":"a","null":1}' 'waiting for input'
+kill -INT $pid
+kill -TERM $pid
+echo '{"id":"b"}' >&5
+read -r -t 10 line <&6
+is "$line" '{"id":"b"}' 'an interrupt (also if it is signalled twice): what still comes passes as it is'
+exec 5>&-
+wait $pid
+is $? 75 'and the exit status says that it is not done'
+exec 6<&-
+d2k-null <to >from 2>err &
+pid=$!
+exec 5>to 6<from
+echo '{"null":0}' >&5
+read -r -t 10 line <&6
+kill -TERM $pid
+sleep 1.2
+kill -TERM $pid
+wait $pid
+is $? 143 'one more, a second later, ends it although its input does not end'
+exec 5>&- 6<&-
+if command -v script >/dev/null; then
+	script -qec "d2k-null" /dev/null <to >out 2>&1 &
+	exec 5>to
+	sleep 0.5
+	printf '\003' >&5
+	status=0
+	wait $! || status=$?
+	is $status 75 'an interrupt from the keyboard ends a program that waits for the keyboard'
+	exec 5>&-
+else
+	skip 'no script(1)' 'an interrupt from the keyboard'
+fi
 
 # --- cut and resumed
 { echo '{"id":"é😀","n":1e400}'; sed -n '3p;5p' awkward; echo '{"id":"\ud83d"}'; echo '{"null":{"a":"{}"}}'; } >input

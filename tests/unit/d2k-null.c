@@ -1,5 +1,6 @@
 /* A filter that does next to nothing, to test the loop of filter.h: adds section "null", whose value counts the records
  * it was asked to process, or what --value says. */
+#include "child.h"
 #include "emit.h"
 #include "filter.h"
 #include "opt.h"
@@ -48,5 +49,6 @@ int main(int argc, char **argv)
 	int n = opt_parse(&usage, options, argc, argv);
 
 	o.filter.process = process;
+	child_catch_interrupts();
 	return filter_run(&o.filter, argv, n);
 }

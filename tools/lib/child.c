@@ -26,6 +26,7 @@ const char *const child_end_name[] = {
 
 volatile int child_interrupted;
 
+#define INSIST 1	/* seconds between two interrupts that are not one */
 enum {
 	FIRST_FREE = 16,	/* descriptors are moved here before they take their places 0 to 4 */
 	LAST_PLACE = 4,
@@ -76,10 +77,19 @@ void argv_release(struct argv *a)
 	*a = (struct argv){ 0 };
 }
 
+/* Some senders signal twice at once (timeout(1): the process, then its group); only one that comes later is meant to
+ * end us whatever we are doing. */
 static void on_interrupt(int sig)
 {
-	(void)sig;
-	child_interrupted = 1;
+	static double first;
+
+	if (!child_interrupted) {
+		child_interrupted = 1;
+		first = clock_now();
+	} else if (clock_now() > first + INSIST) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 }
 
 void child_catch_interrupts(void)

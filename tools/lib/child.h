@@ -43,7 +43,8 @@ struct child_result {
  * return: the group is killed). 0, or -1 with CHILD_NOT_STARTED and the reason in e. r starts zeroed. */
 int child_run(const struct child *c, struct child_result *r, struct err *e);
 void child_result_release(struct child_result *r);
-/* Set by SIGINT/SIGTERM after child_catch_interrupts(); child_run then kills its child and returns. */
+/* Set by SIGINT/SIGTERM after child_catch_interrupts(); child_run then kills its child and returns. Another, a second or
+ * more later, ends the program at once. */
 extern volatile int child_interrupted;
 void child_catch_interrupts(void);
 #endif

@@ -2,6 +2,7 @@
  *
  * Lines that pass are written straight from the reader's buffer, neighbours in one write. They go out before anything
  * that may take time: before the reader waits for input, and before a record is processed. */
+#include "child.h"
 #include "reader.h"
 #include <errno.h>
 #include <poll.h>
@@ -78,6 +79,8 @@ static enum filter_result process(struct run *run, const struct record *r, struc
 	if (run->stopped || (record_has(r, f->section) && !f->redo))
 		return FILTER_PASS;
 	flush(run);
+	if (child_interrupted)
+		return FILTER_STOP;
 	result = f->process(r, &value, f->ctx);
 	if (result == FILTER_ADD && finish(r, f->section, &value, out))
 		result = FILTER_BAD;
@@ -116,7 +119,7 @@ int filter_run(const struct filter *f, char *const *files, int n)
 	run.bad |= reader_bad(rd) > 0;
 	reader_close(rd);
 	stdout_close();
-	return run.again ? EXIT_AGAIN : run.bad ? EXIT_RECORD : EXIT_DONE;
+	return run.again || child_interrupted ? EXIT_AGAIN : run.bad ? EXIT_RECORD : EXIT_DONE;
 }
 
 void stdout_close(void)

@@ -1,4 +1,5 @@
 /* Lines of several files out of one buffer. */
+#include "child.h"
 #include "reader.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -155,15 +156,19 @@ static void end_file(struct reader *rd)
 	rd->dropping = false;
 }
 
-/* read(), which waits even where somebody made the descriptor non-blocking. */
+/* read(), which waits even where somebody made the descriptor non-blocking. An interrupt ends what somebody types; a
+ * pipe is read to its end, since what it still brings must be passed on. */
 static ssize_t read_some(int fd, char *p, size_t n)
 {
 	struct pollfd in = { .fd = fd, .events = POLLIN };
 	ssize_t got;
 
-	while ((got = read(fd, p, n)) < 0 && (errno == EINTR || errno == EAGAIN))
+	while ((got = read(fd, p, n)) < 0 && (errno == EINTR || errno == EAGAIN)) {
 		if (errno == EAGAIN)
 			poll(&in, 1, -1);
+		if (child_interrupted && isatty(fd))
+			return 0;
+	}
 	return got;
 }
 
