@@ -6,7 +6,7 @@
 
 enum { MAX_NODES = 4096 };
 #define BLOCK_NS 1e6		/* aim for a block */
-#define WARM_SECONDS 0.3	/* at most, for the clock to settle */
+#define WARM_SECONDS 0.12	/* at most, for the clock to settle */
 
 void walk_sets(const struct walk *w, int c, int *in, int *out)
 {
