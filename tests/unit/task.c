@@ -68,6 +68,7 @@ static void test_good(void)
 	ok(nw == 2 && !strcmp(w[0].tier, "bench") && !strcmp(w[1].id, "b-2.x"), "in order");
 	ok(w[1].nvars == 3 && !strcmp(w[1].vars[0].name, "M") && w[1].vars[0].value == 5 && w[1].vars[2].value == 2,
 		"dims as the task orders them, then params");
+	is_str(w[0].params, "{\"eps\":1e-6}", "params as they are written");
 	is_int(tensor_elements(&t.tensors[0], &w[0], shape, &n, &e), 0, "elements");
 	ok(n == 16384 && shape[0] == 1024 && shape[1] == 16, "and extents");
 	is_int(tensor_elements(&t.tensors[2], &w[1], NULL, &n, &e), 0, "elements without extents");

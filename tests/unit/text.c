@@ -84,6 +84,15 @@ static void test_emit_numbers(void)
 		emit_num(&b, cases[i].x);
 		is_str(b.data, cases[i].text, "number %s", cases[i].text);
 	}
+	buf_reset(&b);
+	emit_open(&b, '{');
+	emit_kgiven(&b, "a", 0.035);
+	emit_kgiven(&b, "b", 1e-6);
+	emit_kgiven(&b, "c", 0.1 + 0.2);
+	emit_kgiven(&b, "d", -20);
+	emit_kgiven(&b, "e", INFINITY);
+	is_str(b.data, "{\"a\":0.035,\"b\":1e-06,\"c\":0.30000000000000004,\"d\":-20,\"e\":null",
+	       "given numbers as they were written");
 	buf_release(&b);
 }
 

@@ -156,7 +156,7 @@ void compare_emit(struct buf *out, const struct instance *in, const struct outpu
 		emit_open(out, '{');
 		emit_kstr(out, "metric", metric_name[o->figure[k].metric]);
 		emit_knum(out, "value", o->figure[k].value);
-		emit_knum(out, "limit", o->figure[k].limit);
+		emit_kgiven(out, "limit", o->figure[k].limit);
 		if (o->figure[k].metric == METRIC_ULP) {
 			emit_kint(out, "steps", o->figure[k].steps);
 			emit_kint(out, "max_steps", o->figure[k].max_steps);

@@ -94,11 +94,7 @@ static int write_job(const struct bench *b, struct buf *out, struct err *e)
 		emit_close(out, '}');
 	}
 	emit_close(out, ']');
-	emit_key(out, "params");
-	emit_open(out, '{');
-	for (int i = 0; i < t->nparams; i++)
-		emit_knum(out, t->params[i], b->in.workload->vars[t->ndims + i].value);
-	emit_close(out, '}');
+	emit_kraw(out, "params", b->in.workload->params, strlen(b->in.workload->params));
 	emit_close(out, '}');
 	return 0;
 }

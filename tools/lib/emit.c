@@ -2,6 +2,8 @@
 #include "emit.h"
 #include "utf8.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A comma, unless the value is the first of its bracket, follows its key, or begins the text or a line. */
@@ -127,6 +129,18 @@ void emit_knum(struct buf *b, const char *key, double x)
 {
 	emit_key(b, key);
 	emit_num(b, x);
+}
+
+void emit_kgiven(struct buf *b, const char *key, double x)
+{
+	char text[32] = "null";
+
+	for (int digits = 15; digits <= 17 && isfinite(x); digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	emit_kraw(b, key, text, strlen(text));
 }
 
 void emit_kint(struct buf *b, const char *key, long long x)

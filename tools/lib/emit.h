@@ -2,8 +2,8 @@
  *
  *     emit_open(b, '{'); emit_kstr(b, "status", "ok"); emit_key(b, "ns"); emit_int(b, 5); emit_close(b, '}');
  *
- * Numbers are printed with %.17g (integers whole), a non-finite number as null, NULL strings as null; bytes that are
- * not UTF-8 become U+FFFD. */
+ * Numbers are printed with %.17g (integers whole; emit_kgiven is for those that a person wrote), a non-finite number as
+ * null, NULL strings as null; bytes that are not UTF-8 become U+FFFD. */
 #ifndef EMIT_H
 #define EMIT_H
 #include "buf.h"
@@ -26,6 +26,8 @@ void emit_raw(struct buf *b, const char *json, size_t n);
 void emit_kstr(struct buf *b, const char *key, const char *s);
 void emit_kstrn(struct buf *b, const char *key, const char *s, size_t n);
 void emit_knum(struct buf *b, const char *key, double x);
+/* With the fewest digits that read back as the same number: 0.035, not 0.035000000000000003. */
+void emit_kgiven(struct buf *b, const char *key, double x);
 void emit_kint(struct buf *b, const char *key, long long x);
 void emit_kbool(struct buf *b, const char *key, bool x);
 void emit_knull(struct buf *b, const char *key);

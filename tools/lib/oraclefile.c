@@ -147,8 +147,8 @@ static int emit_tensor(struct buf *out, const struct tensor *t, const struct wor
 	for (int k = 0; k < t->nchecks; k++) {
 		emit_open(out, '{');
 		emit_kstr(out, "metric", metric_name[t->check[k].metric]);
-		emit_knum(out, "max", t->check[k].max);
-		emit_knum(out, "share", t->check[k].share);
+		emit_kgiven(out, "max", t->check[k].max);
+		emit_kgiven(out, "share", t->check[k].share);
 		emit_close(out, '}');
 	}
 	emit_close(out, ']');
@@ -169,11 +169,7 @@ static int write_index(const struct view *v, const char *dir, struct err *e)
 	emit_kstr(&b, "task", t->name);
 	emit_kstr(&b, "workload", w->id);
 	emit_kstr(&b, "seed", seed);
-	emit_key(&b, "params");
-	emit_open(&b, '{');
-	for (int i = 0; i < t->nparams; i++)
-		emit_knum(&b, t->params[i], w->vars[t->ndims + i].value);
-	emit_close(&b, '}');
+	emit_kraw(&b, "params", w->params, strlen(w->params));
 	emit_key(&b, "tensors");
 	emit_open(&b, '[');
 	for (int i = 0; i < t->ntensors && !rc; i++)

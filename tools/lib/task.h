@@ -64,6 +64,7 @@ struct task {
 struct workload {
 	char *id, *tier, *origin;		/* tier: "bench" or "smoke" */
 	struct var *vars;	int nvars;	/* dims, then params; the names are the task's, which must live on */
+	char *params;				/* JSON object, as written */
 };
 
 /* Fit to name a task, a workload, a file: letters, digits, '.', '_', '-', and no '.' first. */

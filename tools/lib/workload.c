@@ -1,6 +1,7 @@
 /* workloads/NAME.jsonl, read strictly, and what a task's expressions come to for a workload. */
 #include "file.h"
 #include "json.h"
+#include "scan.h"
 #include "task.h"
 #include <math.h>
 #include <stdlib.h>
@@ -112,6 +113,19 @@ static int read_workload(const struct task *t, struct workload *w, const struct 
 	return check_expressions(t, w, e);
 }
 
+/* The member's text: to Python, 1 is an int and 1.0 a float. */
+static int keep_params(struct workload *w, const char *line, size_t len, struct err *e)
+{
+	const struct scan_member *m;
+	struct scan s;
+
+	if (scan_object(line, len, &s, e))
+		return -1;
+	m = scan_find(&s, "params");
+	w->params = m ? xstrndup(m->value.p, m->value.n) : xstrdup("{}");
+	return 0;
+}
+
 /* One line: the workload is appended to (*list)[0..*n). */
 static int add_line(const struct task *t, struct workload **list, int *n, const char *line, size_t len, struct err *e)
 {
@@ -124,7 +138,7 @@ static int add_line(const struct task *t, struct workload **list, int *n, const 
 	*list = xrealloc(*list, ((size_t)*n + 1) * sizeof **list);
 	w = &(*list)[(*n)++];
 	*w = (struct workload){ 0 };
-	rc = read_workload(t, w, j, e);
+	rc = read_workload(t, w, j, e) || keep_params(w, line, len, e) ? -1 : 0;
 	for (int i = 0; rc == 0 && i < *n - 1; i++)
 		if (!strcmp((*list)[i].id, w->id))
 			rc = err_set(e, "id '%s' is used twice", w->id);
@@ -169,6 +183,7 @@ void workloads_free(struct workload *w, int n)
 		free(w[i].tier);
 		free(w[i].origin);
 		free(w[i].vars);
+		free(w[i].params);
 	}
 	free(w);
 }
