@@ -7,10 +7,11 @@ time_root
 
 run d2k-time --help
 exits 0 'help'
-like "$(<out)" '--device.*--seeds' 'help names the options'
+like "$(<out)" '--device.*--seeds.*--version.*oracle.*:.*--check-oracle' 'help names the options, those for oracles apart'
 run d2k-time --version
 is "$(<out)" 'd2k-time 0.1.0' 'version'
-for wrong in '--device gpu' '--device -1' '--tier large' '--device cpu --tier bench' '--seeds 65' '--timeout 0' '--seed x --check-oracle twice'; do
+for wrong in '--device gpu' '--device -1' '--tier large' '--device cpu --tier bench' '--seeds 65' '--timeout 0' '--seed x --check-oracle twice' \
+	--check-gpu '--check-oracle twice --dump-oracle twice' '--dump-oracle twice' '--check-oracle twice --check-gpu --device cpu'; do
 	# shellcheck disable=SC2086
 	run d2k-time $wrong </dev/null
 	exits 2 "misuse: $wrong"
@@ -44,7 +45,7 @@ ask() { # RECORD-OR-FILE WANTED-STATUS REASON NAME
 	exits 0 "$4"
 	is "$(jq -r .time.status out)" "$2" "$4: $2"
 	like "$(jq -r .time.reason out)" "$3" "$4: the reason"
-	is "$(jq '.time.speedup == null and ([.time.workloads[] | select(.ns.candidate != null)] | length == 0)' out)" true "$4: no times"
+	is "$(jq '.time.speedup == null and .time.seconds == null and ([.time.workloads[] | select(.ns.candidate != null)] | length == 0)' out)" true "$4: no times"
 }
 ask "$(jq -c '.build.status = "compile_error"' <<<"$good")" not_built 'build: compile_error' 'a build that failed'
 ask "$(jq -c '.agent.submission += "\n"' <<<"$good")" stale 'not the one that was built' 'a submission changed after its build'

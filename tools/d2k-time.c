@@ -17,6 +17,7 @@
 #include "subject.h"
 #include "worker.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,37 +33,34 @@ static struct {
 
 static const struct opt opts[] = {
 	{ 'd', "device", OPT_STR, &o.device, "N|cpu",
-		"number of the GPU, or cpu: Triton's interpreter, correctness only", 0, 0 },
-	{ 0, "tier", OPT_STR, &o.tier, "TIER", "workloads to run: bench (on a GPU if not given) or smoke (on the CPU)",
-		0, 0 },
-	{ 'w', "workload", OPT_LIST, &o.workloads, "ID", "only this workload of the tier; may be repeated", 0, 0 },
-	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS",
-		"give up on a record after this long; waiting for the GPU is free", 0, 0 },
-	{ 0, "hang", OPT_SECONDS, &o.hang, "SECONDS", "give up on one launch (on the CPU: one run) after this long", 0,
-		0 },
+		"number of the GPU; cpu: Triton's interpreter, for correctness alone", 0, 0 },
+	{ 0, "tier", OPT_STR, &o.tier, "TIER", "bench (the default on a GPU) or smoke (on the CPU)", 0, 0 },
+	{ 'w', "workload", OPT_LIST, &o.workloads, "ID", "only this workload of the tier", 0, 0 },
 	{ 's', "seeds", OPT_INT, &o.seeds, "COUNT",
 		"seeds per workload, one of them fresh; 0: 3 on a GPU, 2 on the CPU", 0, SEEDS_MAX },
+	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS",
+		"give up on a record (on the CPU: a workload); waiting for the GPU is free", 0, 0 },
+	{ 0, "hang", OPT_SECONDS, &o.hang, "SECONDS", "give up on one launch (on the CPU: one run)", 0, 0 },
 	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace a time section that is there", 0, 0 },
 	{ 0, "stages", OPT_FLAG, &o.stages, NULL, "say on stderr where the time of each record went", 0, 0 },
+	OPT_GROUP("looking at a task's oracle, without records"),
 	{ 0, "check-oracle", OPT_STR, &o.check_oracle, "TASK",
-		"no records: compile a task's oracle for host and GPU and show "
-	  "what it makes (needs no GPU)", 0, 0 },
+		"compile it for the host and a GPU, and show what it makes on the host", 0, 0 },
+	{ 0, "target", OPT_STR, &o.target, "SM", "the GPU's architecture; no GPU is needed", 0, 0 },
 	{ 0, "check-gpu", OPT_FLAG, &o.check_gpu, NULL,
-		"with --check-oracle: hold the GPU's results against the host's, or tell "
-	  "its times on the tier bench", 0, 0 },
+		"run it on the GPU too and compare, or on the tier bench tell its times", 0, 0 },
 	{ 0, "dump-oracle", OPT_STR, &o.dump_oracle, "TASK",
-		"no records: write a workload's inputs and references to --dir", 0, 0 },
-	{ 0, "dir", OPT_STR, &o.dir, "DIR", "where --dump-oracle writes", 0, 0 },
-	{ 0, "seed", OPT_STR, &o.seed, "N", "the seed of --check-oracle and --dump-oracle", 0, 0 },
-	{ 0, "target", OPT_STR, &o.target, "SM", "the architecture of --check-oracle", 0, 0 },
+		"write the inputs and references of one --workload as files", 0, 0 },
+	{ 0, "dir", OPT_STR, &o.dir, "DIR", "the folder for them", 0, 0 },
+	{ 0, "seed", OPT_STR, &o.seed, "N", "the inputs' seed", 0, 0 },
 	OPT_END
 };
 
 static const struct opt_usage usage = {
 	"d2k-time", "[FILE...]", "d2k-build <records.jsonl | d2k-time >timed.jsonl",
-	"Checks each record's built submission on every workload and seed, times it beside the task's baseline and expert,\n"
-	"and adds the section `time`. Without a GPU (and without --device cpu) records pass through unchanged, exit\n"
-	"status 75."
+	"Checks each record's built submission on every workload and seed, times it beside the task's baseline and\n"
+	"expert, and adds the section `time`. Without a GPU (and without --device cpu) records pass through unchanged,\n"
+	"exit status 75."
 };
 
 /* A record at work. */
@@ -71,7 +69,7 @@ struct work {
 	struct json *build;
 	struct subject subject;
 	struct outcome outcome;
-	double seconds;
+	double seconds;			/* NaN: nothing was run */
 };
 
 static bool on_cpu(void)
@@ -156,8 +154,7 @@ static int run_cpu(struct work *w, struct err *e)
 	for (int i = 0; i < n; i++) {
 		if (!rc)
 			close_worker(w, i, &r[i]);
-		if (r[i].seconds > w->seconds)
-			w->seconds = r[i].seconds;
+		w->seconds = fmax(w->seconds, r[i].seconds);
 		worker_result_release(&r[i]);
 	}
 	free(r);
@@ -206,7 +203,7 @@ static void emit_section(struct buf *out, const struct work *w)
 	emit_hash(out, "baseline", w, !on_cpu() && w->subject.job.bundle[LEG_BASELINE].len);
 	emit_hash(out, "expert", w, !on_cpu() && w->subject.job.bundle[LEG_EXPERT].len);
 	outcome_emit(out, x);
-	emit_knum(out, "seconds", w->seconds);
+	emit_kgiven(out, "seconds", round(w->seconds * 1e3) / 1e3);
 	emit_close(out, '}');
 }
 
@@ -249,7 +246,7 @@ static enum filter_result run(struct work *w, struct buf *out)
 
 static enum filter_result process(const struct record *r, struct buf *out, void *ctx)
 {
-	struct work w = { .r = r };
+	struct work w = { .r = r, .seconds = NAN };
 	struct err e = { "" };
 	const char *status;
 	enum filter_result result;
@@ -299,6 +296,10 @@ static void check_options(void)
 		die_usage("the CPU runs smoke workloads only");
 	if (o.dump_oracle && (!o.dir || o.workloads.n != 1))
 		die_usage("--dump-oracle needs --dir and one --workload");
+	if (o.dump_oracle && o.check_oracle)
+		die_usage("--check-oracle and --dump-oracle do not go together");
+	if (o.check_gpu && (!o.check_oracle || on_cpu()))
+		die_usage("--check-gpu needs --check-oracle and a GPU");
 	seed_option();
 }
 
@@ -336,7 +337,7 @@ int main(int argc, char **argv)
 
 	check_options();
 	if (o.check_oracle || o.dump_oracle)
-		return oracle_by_hand();
+		return oracle_by_hand();	/* an interrupt ends it */
 	child_catch_interrupts();
 	f.redo = o.redo;
 	return filter_run(&f, argv, n);

@@ -51,14 +51,19 @@ static _Noreturn void finish_stdout(void)
 	exit(EXIT_DONE);
 }
 
-static _Noreturn void help(const struct opt_usage *u, const struct opt *table)
+static _Noreturn void help(const struct opt_usage *u, const struct opt *o)
 {
 	printf("example: %s\n\nusage: %s [OPTION]...%s%s\n\n", u->example, u->name, *u->operands ? " " : "", u->operands);
 	printf("%s\n\noptions:\n", u->summary);
-	for (const struct opt *o = table; o->name; o++)
-		print_option(o);
+	while (o->name && *o->name)
+		print_option(o++);
 	printf("%-*s%s\n", HELP_COLUMN, "      --help", "show this");
 	printf("%-*s%s\n", HELP_COLUMN, "      --version", "show the version");
+	for (; o->name; o++)
+		if (*o->name)
+			print_option(o);
+		else
+			printf("\n%s:\n", o->help);
 	finish_stdout();
 }
 
@@ -126,7 +131,7 @@ static void set(const struct opt *o, const char *value)
 static const struct opt *find_long(const struct opt *table, const char *name, size_t n)
 {
 	for (const struct opt *o = table; o->name; o++)
-		if (strlen(o->name) == n && !memcmp(o->name, name, n))
+		if (n && strlen(o->name) == n && !memcmp(o->name, name, n))
 			return o;
 	return NULL;
 }

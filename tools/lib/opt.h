@@ -36,6 +36,8 @@ struct opt {
 	const char *help;
 	long long min, max;	/* OPT_INT only; both 0: any non-negative */
 };
+/* Between options: those behind it stand under this heading in the help. */
+#define OPT_GROUP(heading) { 0, "", OPT_FLAG, NULL, NULL, heading, 0, 0 }
 #define OPT_END { 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 }
 
 struct opt_usage {
