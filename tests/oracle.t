@@ -69,4 +69,10 @@ sed -i 's/"stage": "twice"/"stage": "thrice"/' root/tasks/broken/task.json
 D2K_ROOT=$PWD/root run d2k-time --check-oracle broken
 exits 1 'a stage that oracle.c lacks'
 like "$(<err)" "no kernel 'stage_thrice'" 'is named'
+
+# one that never ends: an interrupt from the keyboard ends it, and whatever it runs
+sed -i 's/"stage": "thrice"/"stage": "twice"/' root/tasks/broken/task.json
+sed -i 's/t->ref_y/for (volatile int k = 0; k < 1;) k = 0; &/' root/tasks/broken/oracle.c
+D2K_ROOT=$PWD/root run timeout -k 10 -s INT 4 d2k-time --check-oracle broken
+exits 124 'an endless oracle is stopped by an interrupt'
 t_done

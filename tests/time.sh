@@ -14,7 +14,7 @@ time_root() {
 	END
 	cat >root/workloads/twice.jsonl <<-'END'
 	{"id": "small", "tier": "smoke", "dims": {"N": 1000}, "params": {"factor": 2}, "origin": "a test"}
-	{"id": "odd", "tier": "smoke", "dims": {"N": 333}, "params": {"factor": 2}, "origin": "a test"}
+	{"id": "odd", "tier": "smoke", "dims": {"N": 333}, "params": {"factor": 2.0}, "origin": "a test"}
 	{"id": "large", "tier": "bench", "dims": {"N": 1000000}, "params": {"factor": 2}, "origin": "a test"}
 	END
 	echo 'y is factor times x.' >root/tasks/twice/task.md
