@@ -69,7 +69,8 @@ static void test_means(void)
 	MEANS("one wrong that claims a figure", NAN, NAN, RIGHT("a", "1", "1"),
 	      "R {\"id\":\"b\",\"status\":\"wrong\",\"speedup\":1,\"vs_expert\":1}", RIGHT("c", "1", "1"), "X");
 	MEANS("one not run", NAN, NAN, RIGHT("a", "1", "1"), RIGHT("b", "1", "1"), "X");
-	MEANS("figures that are none", NAN, NAN, RIGHT("a", "0", "-1"), RIGHT("b", "1", "1"), RIGHT("c", "1", "1"), "X");
+	MEANS("figures that are none", NAN, NAN, RIGHT("a", "0", "-1"), RIGHT("b", "1", "1"), RIGHT("c", "1", "1"),
+	      "X");
 	MEANS("a workload told twice: the first counts", 1, 1, RIGHT("a", "1", "1"), RIGHT("a", "9", "9"),
 	      RIGHT("b", "1", "1"), RIGHT("c", "1", "1"), "X");
 }

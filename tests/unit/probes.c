@@ -1,5 +1,6 @@
-/* The gates of every task there is, on its smoke workloads: the oracle's own answer, rounded, passes; zeros, a constant,
- * a copy of any input, one NaN, a stale buffer, rows moved by one, and lower precision fail, each output on its own. */
+/* The gates of every task there is, on its smoke workloads: the oracle's own answer, rounded, passes; zeros, a
+ * constant, a copy of any input, one NaN, a stale buffer, rows moved by one, and lower precision fail, each output on
+ * its own. */
 #include "../tap/tap.h"
 #include "compare.h"
 #include "element.h"
@@ -229,7 +230,8 @@ static void check_task(const char *name)
 		if (strcmp(w[k].tier, "smoke"))
 			continue;
 		where = xasprintf("%s %s", name, w[k].id);
-		if (ok(!view_open(&v, x, &t, &w[k], &e) && !view_make(&v, 1, &e), "%s: inputs and references %s", where, e.text)) {
+		if (ok(!view_open(&v, x, &t, &w[k], &e) && !view_make(&v, 1, &e), "%s: inputs and references %s",
+		       where, e.text)) {
 			for (int i = 0; i < t.ntensors; i++)
 				if (t.tensors[i].role != ROLE_IN)
 					check_output(&v, i, where);

@@ -202,8 +202,8 @@ void compare_words(struct buf *out, const struct instance *in, const struct outp
 		if (f->metric == METRIC_EXACT)
 			buf_addf(out, "%s%lld of %lld elements differ", join, o->wrong, o->elements);
 		else if (f->metric == METRIC_ULP)
-			buf_addf(out, "%s%.4f %% within one step of %s (at least %.4f %% needed), largest distance %lld "
-				 "steps (at most %lld)", join, 100 * f->value, dtype_name[o->tensor->dtype],
+			buf_addf(out, "%s%.4f %% within one step of %s (at least %.4f %% needed), "
+				 "largest distance %lld steps (at most %lld)", join, 100 * f->value, dtype_name[o->tensor->dtype],
 				 100 * f->limit, f->steps, f->max_steps);
 		else
 			buf_addf(out, "%s%s %.3g (at most %.3g)", join, metric_name[f->metric], f->value, f->limit);

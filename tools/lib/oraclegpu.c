@@ -2,6 +2,7 @@
 #include "oraclegpu.h"
 #include "clock.h"
 #include "gpu.h"
+#include "gpulock.h"
 #include "view.h"
 #include "../oracle/oracle.h"
 #include "../oracle/kernels.h"
@@ -209,15 +210,27 @@ static int check_products(const struct sides *s, struct err *e)
 	return 0;
 }
 
+/* The device, to ourselves. */
+static struct gpu *take_gpu(int device, struct err *e)
+{
+	struct gpu_info info;
+	struct gpu *g = gpu_open(device, &info, e);
+	int rc = g ? gpulock_take(info.uuid, false, e) : -1;
+
+	if (rc > 0)
+		err_set(e, "another d2k-time uses the GPU");
+	return rc || gpu_start(g, e) ? NULL : g;
+}
+
 int oraclegpu_check(const struct task *t, const char *tier, int device, uint64_t seed, struct buf *out, struct err *e)
 {
 	struct sides s = { .task = t, .seed = seed, .alone = !strcmp(tier, "bench"), .out = out };
-	struct gpu *g = gpu_open(device, NULL, e);
+	struct gpu *g = take_gpu(device, e);
 	struct buf source = BUF_INIT;
 	struct workload *w = NULL;
 	int n = 0, rc = -1;
 
-	if (g && !gpu_start(g, e) && !oracle_source(t, &source, e) && (s.host = engine_host(&source, e)) &&
+	if (g && !oracle_source(t, &source, e) && (s.host = engine_host(&source, e)) &&
 	    (s.gpu = engine_gpu(g, &source, e)) && !workloads_load(t, &w, &n, e))
 		rc = check_products(&s, e);
 	for (int i = 0; i < n && !rc; i++)
