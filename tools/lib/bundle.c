@@ -1,5 +1,6 @@
 /* Reading bundles. The format is documented in the man page of d2k-build. */
 #include "bundle.h"
+#include "base64.h"
 #include "json.h"
 #include "scan.h"
 #include "../oracle/oracle.h"
@@ -56,44 +57,6 @@ static int real(const struct json *j, double *out)
 	return !strcmp(s, "nan") || !strcmp(s, "inf") || !strcmp(s, "-inf") ? 0 : -1;
 }
 
-/* ---- base64 (RFC 4648, padded) */
-
-static int base64_digit(char c)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *p = c ? strchr(digits, c) : NULL;
-
-	return p ? (int)(p - digits) : -1;
-}
-
-/* The bytes, or NULL when the text is not base64. */
-static unsigned char *base64(const char *s, size_t *n)
-{
-	size_t len = strlen(s), pad = len && s[len - 1] == '=' ? 1 + (len > 1 && s[len - 2] == '=') : 0;
-	unsigned char *out;
-
-	if (len % 4 || len / 4 * 3 > MAX_CUBIN)
-		return NULL;
-	out = xmalloc(len / 4 * 3 + 1);
-	*n = 0;
-	for (size_t i = 0; i < len; i += 4) {
-		unsigned group = 0, drop = i + 4 == len ? (unsigned)pad : 0;
-
-		for (unsigned k = 0; k < 4; k++) {
-			int d = k >= 4 - drop ? 0 : base64_digit(s[i + k]);
-
-			if (d < 0) {
-				free(out);
-				return NULL;
-			}
-			group = group << 6 | (unsigned)d;
-		}
-		for (unsigned k = 0; k < 3 - drop; k++)
-			out[(*n)++] = (unsigned char)(group >> (16 - 8 * k));
-	}
-	return out;
-}
-
 /* ---- kernels */
 
 static int parse_kernel(struct kernel *k, const struct json *j, struct err *e)
@@ -106,7 +69,7 @@ static int parse_kernel(struct kernel *k, const struct json *j, struct err *e)
 	if (!name || !*name || !cubin)
 		return err_set(e, "a kernel without name or cubin");
 	k->name = xstrdup(name);
-	k->cubin = base64(cubin, &k->cubin_bytes);
+	k->cubin = base64_decode(cubin, MAX_CUBIN, &k->cubin_bytes);
 	/* an ELF header is 64 bytes: the driver reads the image's own sizes from it */
 	if (!k->cubin || k->cubin_bytes < 64 || memcmp(k->cubin, "\177ELF", 4))
 		return err_set(e, "kernel '%s': the cubin is not one", name);
@@ -152,8 +115,8 @@ static int parse_buffer(struct plan *p, const struct json *j, struct err *e)
 
 	if (!name || !*name || !role || bad || find_buffer(p, name) >= 0)
 		return err_set(e, "a buffer without name, role or size, or two of one name");
-	p->buffers[p->nbuffers++] = (struct plan_buffer){ xstrdup(name), (size_t)bytes, !strcmp(role, "scratch"), -1,
-		false };
+	p->buffers[p->nbuffers++] = (struct plan_buffer){ .name = xstrdup(name), .bytes = (size_t)bytes,
+							  .scratch = !strcmp(role, "scratch"), .tensor = -1 };
 	return 0;
 }
 
@@ -226,11 +189,10 @@ static int parse_map(const struct plan *p, const struct json *j, struct arg *a, 
 static int parse_scalar(const char *type, const struct json *j, struct arg *a, struct err *e)
 {
 	static const struct { const char *name; size_t size; char kind; } types[] = {
-		{ "i1", 1, 'i' }, { "i8", 1, 'i' }, { "i16", 2, 'i' }, { "i32", 4, 'i' }, { "i64", 8, 'i' }, 
-		{ "u1", 1, 'i' },
-		{ "u8", 1, 'i' }, { "u16", 2, 'i' }, { "u32", 4, 'i' }, { "u64", 8, 'i' }, { "f16", 2, 'h' }, 
-		{ "fp16", 2, 'h' },
-		{ "bf16", 2, 'b' }, { "f32", 4, 'f' }, { "fp32", 4, 'f' }, { "f64", 8, 'd' }, { "fp64", 8, 'd' },
+		{ "i1", 1, 'i' }, { "i8", 1, 'i' }, { "i16", 2, 'i' }, { "i32", 4, 'i' }, { "i64", 8, 'i' },
+		{ "u1", 1, 'i' }, { "u8", 1, 'i' }, { "u16", 2, 'i' }, { "u32", 4, 'i' }, { "u64", 8, 'i' },
+		{ "f16", 2, 'h' }, { "fp16", 2, 'h' }, { "bf16", 2, 'b' }, { "f32", 4, 'f' }, { "fp32", 4, 'f' },
+		{ "f64", 8, 'd' }, { "fp64", 8, 'd' },
 	};
 	size_t i;
 	uint64_t u = 0;
@@ -346,8 +308,7 @@ static int parse_plan(const struct bundle *b, const struct json *j, struct plan 
 	const char *workload = json_get_str(j, "workload");
 
 	if (!workload || json_type(buffers) != JSON_ARR || json_len(buffers) > MAX_BUFFERS ||
-	    json_type(steps) != JSON_ARR ||
-	    json_len(steps) > MAX_STEPS)
+	    json_type(steps) != JSON_ARR || json_len(steps) > MAX_STEPS)
 		return err_set(e, "a plan without workload, buffers or steps, or with too many");
 	p->workload = xstrdup(workload);
 	p->buffers = xcalloc((size_t)json_len(buffers) + 1, sizeof(*p->buffers));
@@ -375,7 +336,7 @@ static int copy_hash(const struct json *j, const char *key, char out[HASH_HEX])
 
 static int parse_head(struct bundle *b, const struct json *j, struct err *e)
 {
-	const char *task = json_get_str(j, "task"), *target = json_get_str(j, "target"), 
+	const char *task = json_get_str(j, "task"), *target = json_get_str(j, "target"),
 		   *source = json_get_str(j, "source");
 	char sha[HASH_HEX];
 
