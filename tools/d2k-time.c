@@ -4,24 +4,19 @@
  * here. Each record is handled by a process of its own (tools/lib/gpurun.h), so one that faults or hangs harms no
  * other. With --device cpu the submission runs under Triton's interpreter in a sandbox, on the small smoke workloads,
  * for correctness alone. */
-#include "cpurun.h"
+#include "child.h"
 #include "die.h"
 #include "emit.h"
 #include "filter.h"
-#include "gpurun.h"
 #include "opt.h"
 #include "oraclefile.h"
 #include "oraclegpu.h"
-#include "outcome.h"
-#include "progress.h"
-#include "subject.h"
-#include "worker.h"
+#include "work.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct {
 	const char *device, *tier, *check_oracle, *dump_oracle, *seed, *dir, *target;
@@ -63,15 +58,6 @@ static const struct opt_usage usage = {
 	"exit status 75."
 };
 
-/* A record at work. */
-struct work {
-	const struct record *r;
-	struct json *build;
-	struct subject subject;
-	struct outcome outcome;
-	double seconds;			/* NaN: nothing was run */
-};
-
 static bool on_cpu(void)
 {
 	return !strcmp(o.device, "cpu");
@@ -87,85 +73,20 @@ static int seeds(void)
 	return o.seeds ? (int)o.seeds : on_cpu() ? 2 : 3;
 }
 
-/* ---- running it */
-
-static int gpu_job(int i, int fd, void *ctx)
-{
-	(void)i;
-	return gpurun(&((struct work *)ctx)->subject.job, fd);
-}
-
-static int cpu_job(int i, int fd, void *ctx)
-{
-	struct work *w = ctx;
-
-	return cpurun(&w->subject.job, w->subject.source, i, fd);
-}
-
-static void take_line(int i, const char *line, void *ctx)
-{
-	(void)i;
-	if (*line == PROGRESS_WAITS)
-		warn("waiting for the GPU");
-	outcome_line(&((struct work *)ctx)->outcome, line);
-}
-
-/* What is to be said of a workload whose worker went away without a word about it. */
-static void close_worker(struct work *w, int i, const struct worker_result *r)
-{
-	char why[128];
-
-	if (r->end == CHILD_TIMEOUT)
-		snprintf(why, sizeof(why), "not done after %g s", o.timeout);
-	else
-		snprintf(why, sizeof(why), "its process ended early (%s %d)", child_end_name[r->end], r->code);
-	outcome_close(&w->outcome, i, r->end == CHILD_TIMEOUT ? TIME_TIMEOUT : TIME_TOOL_ERROR, why);
-}
-
-static int run_gpu(struct work *w, struct err *e)
-{
-	struct workers pool = { .n = 1, .width = 1, .timeout = o.timeout, .start_mark = PROGRESS_STARTS,
-				.job = gpu_job, .line = take_line, .ctx = w };
-	struct worker_result r = { 0 };
-	int rc = workers_run(&pool, &r, e);
-
-	w->seconds = r.seconds;
-	if (!rc)
-		close_worker(w, -1, &r);
-	worker_result_release(&r);
-	return rc;
-}
-
-static int run_cpu(struct work *w, struct err *e)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	int n = w->subject.job.nworkloads, rc;
-	struct workers pool = { .n = n, .width = cores < 1 ? 1 : cores < n ? (int)cores : n, .timeout = o.timeout,
-				.job = cpu_job, .line = take_line, .ctx = w };
-	struct worker_result *r = xcalloc((size_t)n, sizeof(*r));
-
-	if (cpurun_prepare(&w->subject.task, e)) {
-		w->outcome.status = TIME_TOOL_ERROR;
-		buf_addstr(&w->outcome.reason, e->text);
-		free(r);
-		return 0;
-	}
-	rc = workers_run(&pool, r, e);
-	for (int i = 0; i < n; i++) {
-		if (!rc)
-			close_worker(w, i, &r[i]);
-		w->seconds = fmax(w->seconds, r[i].seconds);
-		worker_result_release(&r[i]);
-	}
-	free(r);
-	return rc;
-}
-
 /* ---- the section */
 
-static void emit_hash(struct buf *out, const char *key, const struct work *w, bool there)
+/* A record's parts. */
+struct entry {
+	const struct record *r;
+	struct json *build;
+	struct subject subject;
+	struct outcome outcome;
+	double seconds;			/* NaN: nothing was run */
+};
+
+static void emit_hash(struct buf *out, const char *key, const struct entry *x, bool there)
 {
-	emit_kstr(out, key, there ? json_get_str(w->build, key) : NULL);
+	emit_kstr(out, key, there ? json_get_str(x->build, key) : NULL);
 }
 
 static void emit_seeds(struct buf *out, const struct job *j)
@@ -182,93 +103,103 @@ static void emit_seeds(struct buf *out, const struct job *j)
 	emit_kstr(out, "fresh_seed", j->nseeds ? text : NULL);
 }
 
-static void emit_section(struct buf *out, const struct work *w)
+static void emit_section(struct buf *out, const struct entry *x)
 {
-	const struct outcome *x = &w->outcome;
+	const struct outcome *result = &x->outcome;
 
 	emit_open(out, '{');
 	emit_kstr(out, "tool", "d2k-time " D2K_VERSION);
-	emit_kstr(out, "status", time_status_name[x->status]);
-	emit_kstr(out, "reason", x->reason.len ? x->reason.data : NULL);
+	emit_kstr(out, "status", time_status_name[result->status]);
+	emit_kstr(out, "reason", result->reason.len ? result->reason.data : NULL);
 	if (on_cpu())
 		emit_kraw(out, "device", "{\"name\":\"cpu-interpreter\"}", 26);
-	else if (x->device.len)
-		emit_kraw(out, "device", x->device.data, x->device.len);
+	else if (result->device.len)
+		emit_kraw(out, "device", result->device.data, result->device.len);
 	else
 		emit_knull(out, "device");
 	emit_kbool(out, "comparable", !on_cpu() && !strcmp(tier(), "bench"));
 	emit_kstr(out, "tier", tier());
-	emit_seeds(out, &w->subject.job);
-	emit_hash(out, "bundle", w, true);
-	emit_hash(out, "baseline", w, !on_cpu() && w->subject.job.bundle[LEG_BASELINE].len);
-	emit_hash(out, "expert", w, !on_cpu() && w->subject.job.bundle[LEG_EXPERT].len);
-	outcome_emit(out, x);
-	emit_kgiven(out, "seconds", round(w->seconds * 1e3) / 1e3);
+	emit_seeds(out, &x->subject.job);
+	emit_hash(out, "bundle", x, true);
+	emit_hash(out, "baseline", x, !on_cpu() && x->subject.job.bundle[LEG_BASELINE].len);
+	emit_hash(out, "expert", x, !on_cpu() && x->subject.job.bundle[LEG_EXPERT].len);
+	outcome_emit(out, result);
+	emit_kgiven(out, "seconds", round(x->seconds * 1e3) / 1e3);
 	emit_close(out, '}');
 }
 
-static enum filter_result finish(struct work *w, struct buf *out)
+static enum filter_result finish(struct entry *x, struct buf *out)
 {
-	outcome_settle(&w->outcome);
-	if (o.stages && w->outcome.phases.len)
-		warn("%s: %.4g s: %s", w->r->where, w->seconds, w->outcome.phases.data);
-	emit_section(out, w);
+	outcome_settle(&x->outcome);
+	if (o.stages && x->outcome.phases.len)
+		warn("%s: %.4g s: %s", x->r->where, x->seconds, x->outcome.phases.data);
+	emit_section(out, x);
 	return FILTER_ADD;
 }
 
-static enum filter_result fail(struct work *w, struct buf *out, enum time_status status, const char *why)
+static enum filter_result fail(struct entry *x, struct buf *out, enum time_status status, const char *why)
 {
-	w->outcome.status = status;
-	buf_addstr(&w->outcome.reason, why);
-	return finish(w, out);
+	x->outcome.status = status;
+	buf_addstr(&x->outcome.reason, why);
+	return finish(x, out);
 }
 
-static enum filter_result run(struct work *w, struct buf *out)
+static void say_wait(void)
+{
+	warn("waiting for the GPU");
+}
+
+static enum filter_result run(struct entry *x, struct buf *out)
 {
 	struct err e = { "" };
 	struct demand d = { on_cpu(), on_cpu() ? 0 : atoi(o.device), tier(), o.workloads, seeds(), o.hang };
-	enum time_status status = subject_open(&w->subject, w->r, w->build, &d, &e);
+	enum time_status status = subject_open(&x->subject, x->r, x->build, &d, &e);
+	struct work work = { .subject = &x->subject, .outcome = &x->outcome, .cpu = on_cpu(), .timeout = o.timeout,
+			     .waits = say_wait };
+	int rc;
 
-	outcome_init(&w->outcome, &w->subject.job);
+	outcome_init(&x->outcome, &x->subject.job);
 	if (status != TIME_CORRECT)
-		return fail(w, out, status, e.text);
-	if (on_cpu() ? run_cpu(w, &e) : run_gpu(w, &e)) {
-		warn("%s: %s", w->r->where, e.text);
+		return fail(x, out, status, e.text);
+	rc = work_run(&work, &e);
+	x->seconds = work.seconds;
+	if (rc) {
+		warn("%s: %s", x->r->where, e.text);
 		return child_interrupted ? FILTER_STOP : FILTER_AGAIN;
 	}
-	if (w->outcome.again.len) {
-		warn("%s: no GPU to time on: %s (--device cpu checks correctness without one)", w->r->where,
-		     w->outcome.again.data);
+	if (x->outcome.again.len) {
+		warn("%s: no GPU to time on: %s (--device cpu checks correctness without one)", x->r->where,
+		     x->outcome.again.data);
 		return FILTER_AGAIN;
 	}
-	return finish(w, out);
+	return finish(x, out);
 }
 
 static enum filter_result process(const struct record *r, struct buf *out, void *ctx)
 {
-	struct work w = { .r = r, .seconds = NAN };
+	struct entry x = { .r = r, .seconds = NAN };
 	struct err e = { "" };
 	const char *status;
 	enum filter_result result;
 
 	(void)ctx;
-	w.build = record_get(r, "build", &e);
-	status = json_get_str(w.build, "status");
+	x.build = record_get(r, "build", &e);
+	status = json_get_str(x.build, "status");
 	if (!status) {
 		warn("%s: no build section: run d2k-build before d2k-time", r->where);
-		json_free(w.build);
+		json_free(x.build);
 		return FILTER_BAD;
 	}
 	if (strcmp(status, "ok")) {
-		outcome_init(&w.outcome, &w.subject.job);
+		outcome_init(&x.outcome, &x.subject.job);
 		snprintf(e.text, sizeof(e.text), "build: %.200s", status);
-		result = fail(&w, out, TIME_NOT_BUILT, e.text);
+		result = fail(&x, out, TIME_NOT_BUILT, e.text);
 	} else {
-		result = run(&w, out);
+		result = run(&x, out);
 	}
-	outcome_release(&w.outcome);
-	subject_release(&w.subject);
-	json_free(w.build);
+	outcome_release(&x.outcome);
+	subject_release(&x.subject);
+	json_free(x.build);
 	return result;
 }
 

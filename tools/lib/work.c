@@ -1,0 +1,81 @@
+/* Workers for a record. */
+#include "work.h"
+#include "cpurun.h"
+#include "gpurun.h"
+#include "progress.h"
+#include "worker.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int gpu_job(int i, int fd, void *ctx)
+{
+	(void)i;
+	return gpurun(&((struct work *)ctx)->subject->job, fd);
+}
+
+static int cpu_job(int i, int fd, void *ctx)
+{
+	const struct subject *s = ((struct work *)ctx)->subject;
+
+	return cpurun(&s->job, s->source, i, fd);
+}
+
+static void take_line(int i, const char *line, void *ctx)
+{
+	struct work *w = ctx;
+
+	(void)i;
+	if (*line == PROGRESS_WAITS)
+		w->waits();
+	outcome_line(w->outcome, line);
+}
+
+/* What is to be said of a workload (i < 0: of all) whose worker went away without a word about it. */
+static void close_worker(struct work *w, int i, struct worker_result *r)
+{
+	char why[128];
+
+	if (r->end == CHILD_TIMEOUT)
+		snprintf(why, sizeof(why), "not done after %g s", w->timeout);
+	else
+		snprintf(why, sizeof(why), "its process ended early (%s %d)", child_end_name[r->end], r->code);
+	outcome_close(w->outcome, i, r->end == CHILD_TIMEOUT ? TIME_TIMEOUT : TIME_TOOL_ERROR, why);
+	w->seconds = fmax(w->seconds, r->seconds);	/* fmax ignores a NaN */
+}
+
+static int run(struct work *w, struct workers *pool, struct err *e)
+{
+	struct worker_result *r = xcalloc((size_t)pool->n, sizeof(*r));
+	int rc;
+
+	pool->timeout = w->timeout;
+	pool->line = take_line;
+	pool->ctx = w;
+	rc = workers_run(pool, r, e);
+	for (int i = 0; i < pool->n; i++) {
+		if (!rc)
+			close_worker(w, w->cpu ? i : -1, &r[i]);
+		worker_result_release(&r[i]);
+	}
+	free(r);
+	return rc;
+}
+
+int work_run(struct work *w, struct err *e)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int n = w->subject->job.nworkloads;
+	struct workers gpu = { .n = 1, .width = 1, .start_mark = PROGRESS_STARTS, .job = gpu_job };
+	struct workers cpu = { .n = n, .width = cores < 1 ? 1 : cores < n ? (int)cores : n, .job = cpu_job };
+
+	w->seconds = NAN;
+	if (!w->cpu)
+		return run(w, &gpu, e);
+	if (!cpurun_prepare(&w->subject->task, e))
+		return run(w, &cpu, e);
+	w->outcome->status = TIME_TOOL_ERROR;
+	buf_addstr(&w->outcome->reason, e->text);
+	return 0;
+}
