@@ -151,6 +151,43 @@ is "$(jq -c '.build | [.status, .baseline != null, .expert]' out)" '["ok",true,n
 like "$(<err)" "expert.py of task 'mini' does not build: compile_error: submission.py:18" 'and said'
 rm "$root/tasks/mini/expert.py"
 
+# a submission that takes all the processes it may have takes none of the expert's
+{
+	printf 'import triton\nfor _ in range(80000000): pass\n' # until the other has them all
+	fixture ok
+} >"$root/tasks/mini/expert.py"
+cat >bomb.py <<'END'
+from triton import knobs
+from triton.runtime import autotuner
+os, time = knobs.os, autotuner.time
+
+
+def run(x, y, *, factor):
+    parent = os.getpid()
+    for _ in range(12):
+        try:
+            os.fork()
+        except OSError:
+            pass
+    if os.getpid() != parent:
+        time.sleep(1000)
+    time.sleep(6)
+    os.fork()
+END
+sed -i 's/^from triton.runtime import autotuner$/import triton/; s/autotuner/triton.runtime.autotuner/' bomb.py
+jq -cn --rawfile s bomb.py '{id: "b", task: "mini", agent: {submission: $s}}' >bomb.jsonl
+run d2k-build bomb.jsonl
+exits 0 'a submission that forks all it may'
+like "$(field log)" 'BlockingIOError' 'has no process left'
+is "$(jq -c '.build | [.status, .expert != null]' out)" '["host_error",true]' 'the expert is built all the same'
+is "$(<err)" '' 'without a word'
+rm "$root/tasks/mini/expert.py"
+run d2k-build bomb.jsonl
+is "$(field status) $(field cached)" 'host_error true' 'a failure is remembered'
+cp out failed
+run d2k-build --redo --timeout 2 failed
+is "$(field status) $(field cached)" 'timeout false' 'but tried again on --redo'
+
 # one file by hand
 fixture ok >mine.py
 run d2k-build --source mine.py --task mini

@@ -25,7 +25,7 @@ static const struct opt opts[] = {
 	{ 0, "target", OPT_STR, &o.target, "SM", "sm_90 or sm_100 (default what the record says, else sm_90)", 0, 0 },
 	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS", "give up on one source after this long", 0, 0 },
 	{ 0, "embed", OPT_FLAG, &o.embed, NULL, "put the bundles into the record, for a host without the store", 0, 0 },
-	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace an existing section", 0, 0 },
+	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace an existing section, and build again what failed before", 0, 0 },
 	{ 0, "source", OPT_STR, &o.source, "FILE", "build this file instead of records; needs --task", 0, 0 },
 	{ 0, "task", OPT_STR, &o.task, "NAME", "the task that --source is for", 0, 0 },
 	OPT_END
@@ -130,7 +130,8 @@ static const char *wanted_target(const struct json *prompt)
 static int make_section(const char *where, const struct task *t, const char *source, const char *target,
 			struct buf *out, struct err *e)
 {
-	struct build_for f = { .task = t, .tier = o.tier, .target = target, .timeout = o.timeout };
+	struct build_for f = { .task = t, .tier = o.tier, .target = target, .timeout = o.timeout,
+			       .again = o.redo };
 	struct build b[SOURCES] = { [CANDIDATE] = { .source = source, .status = BUILD_NO_SUBMISSION } };
 	struct buf text[SOURCES] = { BUF_INIT };
 	int failed = 0;

@@ -81,8 +81,8 @@ static bool in_store(const char *bundle)
 	return there;
 }
 
-/* Whether the build is in the store, whole; b is filled then. */
-static bool recall(struct build *b)
+/* Whether the build is in the store, whole; b is filled then. again: a failure does not count. */
+static bool recall(struct build *b, bool again)
 {
 	struct buf line = BUF_INIT;
 	struct json *j = NULL;
@@ -96,7 +96,7 @@ static bool recall(struct build *b)
 		;
 	copy_text(b->bundle, sizeof b->bundle, json_get_str(j, "bundle"));
 	b->cached = status && i < BUILD_STATUSES && (i == BUILD_OK) == (*b->bundle != '\0') &&
-		    (!*b->bundle || in_store(b->bundle));
+		    (!*b->bundle || in_store(b->bundle)) && (!again || i == BUILD_OK);
 	if (b->cached) {
 		b->status = i;
 		buf_addstr(&b->log, json_get_str(j, "log") ? json_get_str(j, "log") : "");
@@ -259,7 +259,7 @@ int build_all(struct build *builds, int n, const struct build_for *f, struct err
 		if (!builds[i].source)
 			continue;
 		make_key(&builds[i], f, task_hash);
-		if (!recall(&builds[i]) && !same_key(builds, i, &builds[i]))
+		if (!recall(&builds[i], f->again) && !same_key(builds, i, &builds[i]))
 			missing[nmissing++] = &builds[i];
 	}
 	if (nmissing && build_missing(missing, nmissing, f, task_hash, e))

@@ -16,6 +16,7 @@ struct build_for {
 	const char *tier;		/* "bench", "smoke" or "all" */
 	const char *target;		/* "sm_90" */
 	double timeout;			/* seconds for one source */
+	bool again;			/* what failed before is tried again */
 	char version[HASH_HEX];		/* recorder_version() */
 };
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,19 +116,32 @@ static void add_isolation(struct argv *a)
 	ADD(a, "--proc", "/proc", "--dev", "/dev");
 }
 
-/* One user for each process of ours, so that two sandboxes do not count against one limit. */
-static unsigned own_user(void)
+/* A user for each sandbox, so that no two count against one limit. Those of one process that write to folders share
+ * theirs: a folder is given away once. */
+static unsigned own_user(bool writes)
 {
-	return FIRST_USER + (unsigned)getpid() % USERS;
+	static unsigned writer;
+	unsigned r;
+
+	if (writes && writer)
+		return writer;
+	while (getrandom(&r, sizeof r, 0) != sizeof r)
+		;
+	r = FIRST_USER + r % USERS;
+	if (writes)
+		writer = r;
+	return r;
 }
 
-static void add_user(struct argv *a)
+static void add_user(struct argv *a, bool writes)
 {
+	unsigned user = own_user(writes);
+
 	if (mode != OWN_USER)
 		return;
 	ADD(a, "setpriv");
-	argv_addf(a, "--reuid=%u", own_user());
-	argv_addf(a, "--regid=%u", own_user());
+	argv_addf(a, "--reuid=%u", user);
+	argv_addf(a, "--regid=%u", user);
 	ADD(a, "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--");
 }
 
@@ -144,7 +158,7 @@ static int try_mode(void)
 	add_isolation(&a);
 	add_system(&a);
 	ADD(&a, "--tmpfs", "/tmp", "--");
-	add_user(&a);
+	add_user(&a, false);
 	ADD(&a, "prlimit", "--core=0", "--", "true");
 	c.argv = a.v;
 	failed = child_run(&c, &r, &e) || r.end != CHILD_EXITED || r.code;
@@ -207,13 +221,14 @@ static int give_away(const char *path, struct err *e)
 	char *const roots[] = { (char *)path, NULL };
 	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
 	FTSENT *f;
+	unsigned user = own_user(true);
 	int failed = 0;
 
 	if (!tree)
 		return err_set(e, "cannot read '%s':", path);
 	while (!failed && (f = fts_read(tree)))
-		if (f->fts_info != FTS_DP && f->fts_info != FTS_NS && f->fts_statp->st_uid != own_user() &&
-		    lchown(f->fts_path, own_user(), own_user()))
+		if (f->fts_info != FTS_DP && f->fts_info != FTS_NS && f->fts_statp->st_uid != user &&
+		    lchown(f->fts_path, user, user))
 			failed = err_set(e, "cannot give '%s' to the sandbox's user:", f->fts_path);
 	fts_close(tree);
 	return failed;
@@ -228,6 +243,8 @@ static void hide_project(struct argv *a)
 
 int sandbox_command(const struct sandbox *s, struct argv *out, struct err *e)
 {
+	bool writes = false;
+
 	if (sandbox_works(e))
 		return -1;
 	add_bwrap(out);
@@ -238,14 +255,17 @@ int sandbox_command(const struct sandbox *s, struct argv *out, struct err *e)
 	for (size_t i = 0; i + 2 < s->binds.n; i += 3) {
 		add_parents(out, s->binds.v[i + 2]);
 		ADD(out, s->binds.v[i], s->binds.v[i + 1], s->binds.v[i + 2]);
-		if (mode == OWN_USER && !strcmp(s->binds.v[i], "--bind") && give_away(s->binds.v[i + 1], e))
+		if (strcmp(s->binds.v[i], "--bind"))
+			continue;
+		writes = true;
+		if (mode == OWN_USER && give_away(s->binds.v[i + 1], e))
 			return -1;
 	}
 	add_env(s, out);
 	if (s->cwd)
 		ADD(out, "--chdir", s->cwd);
 	ADD(out, "--remount-ro", "/", "--");
-	add_user(out);
+	add_user(out, writes);
 	add_limits(s, out);
 	return 0;
 }
