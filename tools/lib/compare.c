@@ -212,6 +212,7 @@ void compare_words(struct buf *out, const struct instance *in, const struct outp
 	if (o->worst_at >= 0) {
 		buf_addstr(out, "; at ");
 		index_text(out, in, o);
-		buf_addf(out, " expected %.6g, got %.6g", o->expected, o->got);
+		/* the sign of a NaN, which printf shows, means nothing */
+		buf_addf(out, " expected %.6g, got %.6g", o->expected, isnan(o->got) ? (double)NAN : o->got);
 	}
 }

@@ -137,7 +137,7 @@ static int check_own(struct site *s, int leg)
 	return rc ? -1 : 0;
 }
 
-int site_check(struct site *s)
+static int check(struct site *s)
 {
 	struct err e = { "" };
 
@@ -153,6 +153,13 @@ int site_check(struct site *s)
 	for (int k = LEG_BASELINE; k < LEGS; k++)
 		if (s->ready[k] && check_own(s, k))
 			return -1;
-	phases_charge(&s->rig->phases, PHASE_CHECK);
 	return 0;
+}
+
+int site_check(struct site *s)
+{
+	int rc = check(s);
+
+	phases_charge(&s->rig->phases, PHASE_CHECK);
+	return rc;
 }
