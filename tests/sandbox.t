@@ -25,7 +25,8 @@ box -- sh -c 'grep CapEff /proc/self/status; id -u; grep NoNewPrivs /proc/self/s
 like "$(<out)" '^CapEff:.0000000000000000' 'no capabilities'
 unlike "$(<out)" $'\n0\n' 'not root'
 like "$(<out)" 'NoNewPrivs:.1' 'and no way to become it'
-box -- sh -c 'touch /x /usr/x /etc/x /proc/sys/kernel/hostname 2>/dev/null || ls /x /usr/x /etc/x 2>/dev/null'
+box -- sh -c 'touch /x /usr/x /etc/x /proc/sys/kernel/hostname /dev/x /dev/shm/x 2>/dev/null
+	ls /x /usr/x /etc/x /dev/x /dev/shm/x 2>/dev/null; echo to >/dev/null || echo no null'
 is "$(<out)" '' 'the system is read-only'
 box -- sh -c 'echo > /tmp/scratch && ls /tmp'
 is "$(<out)" scratch '/tmp is private and writable'
@@ -90,6 +91,9 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 12345 --clear-groups --regid 12345 -- t
 	else
 		like "$(<out)" '^CapEff:.0000000000000000' 'an ordinary user gets a sandbox'
 		is "$(stat -c %u mine/f)" 12345 'whose files are his'
+		run setpriv --reuid 12345 --clear-groups --regid 12345 -- ./box -- \
+			sh -c 'touch /x /dev/x /dev/shm/x 2>/dev/null; ls /x /dev/x /dev/shm/x 2>/dev/null; echo to >/dev/null || echo no null'
+		is "$(<out)" '' 'and where nothing but /tmp can be written'
 		SECRET=key run setpriv --reuid 12345 --clear-groups --regid 12345 -- ./box -- \
 			sh -c 'cat /proc/*/environ 2>/dev/null | tr "\0" "\n"'
 		unlike "$(<out)" SECRET 'and that does not show his environment'

@@ -264,7 +264,8 @@ int sandbox_command(const struct sandbox *s, struct argv *out, struct err *e)
 	add_env(s, out);
 	if (s->cwd)
 		ADD(out, "--chdir", s->cwd);
-	ADD(out, "--remount-ro", "/", "--");
+	/* also /dev, a file system in memory that belongs to the program's user where that is the caller */
+	ADD(out, "--remount-ro", "/dev", "--remount-ro", "/", "--");
 	add_user(out, writes);
 	add_limits(s, out);
 	return 0;
