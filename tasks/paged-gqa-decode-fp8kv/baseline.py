@@ -3,7 +3,7 @@ import triton
 import triton.language as tl
 
 
-@triton.autotune(configs=[triton.Config({"TOKENS": t}, num_warps=w) for t, w in ((32, 4), (64, 2), (64, 4), (128, 8))],
+@triton.autotune(configs=[triton.Config({"TOKENS": t}, num_warps=w) for t, w in ((128, 4), (256, 8), (512, 16))],
                  key=["HQ", "HKV"])
 @triton.jit
 def decode(q, k_cache, v_cache, k_scale, v_scale, block_table, seq_lens, o, HQ, HKV, MAXB, scale, D: tl.constexpr,
