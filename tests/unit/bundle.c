@@ -108,6 +108,7 @@ int main(void)
 	accept();
 	fits();
 	refuse("\"version\":1", "\"version\":2", "version 1");
+	refuse("\"shared\":1024", "\"hash\":\"" HASH "\",\"shared\":1024", "hash it claims");
 	refuse("\"source\":\"abc\"", "\"source\":\"abd\"", "hash it claims");
 	refuse("\"task_hash\":\"a", "\"task_hash\":\"A", "a hash");
 	refuse("\"kernels\":[", "\"kernels\":{},\"x\":[", "kernels or plans");
@@ -141,6 +142,9 @@ int main(void)
 	refuse("{\"i32\":-5}", "{\"i33\":5}", "unknown type");
 	refuse("{\"f32\":0.5}", "{\"f32\":\"half\"}", "wrong value");
 	refuse("\"dims\":[32,8]", "\"dims\":[32,17]", "outside");
+	refuse("\"dims\":[32,8]", "\"dims\":[289,8]", "outside");	/* of bf16 */
+	refuse("\"dtype\":9,\"dims\":[32,8]", "\"dtype\":7,\"dims\":[145,8]", "outside");
+	refuse("\"dtype\":9", "\"dtype\":13", "type");
 	refuse("\"dims\":[32,8]", "\"dims\":[4294967296,8]", "outside");
 	refuse("\"dims\":[32,8]", "\"dims\":[0,8]", "empty");
 	refuse("\"dims\":[32,8]", "\"dims\":[]", "dims");

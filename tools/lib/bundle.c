@@ -74,8 +74,8 @@ static int parse_kernel(struct kernel *k, const struct json *j, struct err *e)
 	if (!k->cubin || k->cubin_bytes < 64 || memcmp(k->cubin, "\177ELF", 4))
 		return err_set(e, "kernel '%s': the cubin is not one", name);
 	hash_hex(k->cubin, k->cubin_bytes, k->hash);
-	if (hash && strlen(hash) == HASH_HEX - 1)
-		memcpy(k->hash, hash, HASH_HEX);
+	if (hash && strcmp(hash, k->hash))
+		return err_set(e, "kernel '%s': the cubin does not have the hash it claims", name);
 	k->shared = (unsigned)whole(j, "shared", 0, 1 << 20, &bad);
 	k->warps = (unsigned)whole(j, "num_warps", 1, 32, &bad);
 	k->ctas = (unsigned)whole(j, "num_ctas", 1, 16, &bad);
@@ -148,6 +148,9 @@ static int parse_list(const struct json *j, int min, int max, uint64_t limit, ui
 	return 0;
 }
 
+/* Bytes of an element, by CUtensorMapDataType. */
+static const unsigned char map_element[] = { 1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4 };
+
 static int parse_map(const struct plan *p, const struct json *j, struct arg *a, struct err *e)
 {
 	struct gpu_tensormap *m = &a->map;
@@ -159,15 +162,19 @@ static int parse_map(const struct plan *p, const struct json *j, struct arg *a, 
 	if (parse_place(p, j, a, e) || a->buffer < 0)
 		return err_set(e, "a tensor map points into no buffer");
 	m->type = json_str(dtype) ? gpu_map_type(json_str(dtype)) : (int)json_int(dtype, -1);
-	if (m->type < 0 || m->type > 12 || parse_list(json_get(j, "dims"), 1, 5, 1ULL << 32, m->dims, &n) ||
+	if (m->type < 0 || m->type >= (int)sizeof(map_element) ||
+	    parse_list(json_get(j, "dims"), 1, 5, 1ULL << 32, m->dims, &n) ||
 	    parse_list(json_get(j, "strides_bytes"), n - 1, n - 1 ? n - 1 : 1, 1ULL << 40, m->strides, &ns) ||
 	    parse_list(json_get(j, "box"), n, n, 256, box, &nb) ||
 	    parse_list(json_get(j, "element_strides"), n, n, 8, steps, &ne))
 		return err_set(e, "a tensor map with a wrong type, dims, strides_bytes, box or element_strides");
 	m->rank = n;
 	room = (uint64_t)p->buffers[a->buffer].bytes - a->offset;
+	if (room < map_element[m->type])
+		return err_set(e, "a tensor map reaches outside of '%s'", p->buffers[a->buffer].name);
+	room -= map_element[m->type];
 	for (int i = 0; i < n; i++) {
-		uint64_t stride = i ? m->strides[i - 1] : 1;
+		uint64_t stride = i ? m->strides[i - 1] : map_element[m->type];
 
 		m->box[i] = (uint32_t)box[i];
 		m->element_strides[i] = (uint32_t)steps[i];
