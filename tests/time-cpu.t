@@ -63,6 +63,15 @@ run d2k-time --device cpu --workload small --hang 2 <in
 is "$(jq -r .time.status out)" timeout 'a run without end'
 like "$(jq -r '.time.workloads[0].message' out)" 'not ended after 2 s' 'is said to be one'
 
+cp root/tasks/twice/oracle.c oracle.c
+sed -i 's/^STAGE(make) .*/STAGE(make) { t->x[i] = (float)(0 * exp(1e9)); }/' root/tasks/twice/oracle.c
+record "$(submission "$right")" >in
+run d2k-time --device cpu --workload small <in
+exits 0 'an oracle of NaN'
+is "$(jq -r .time.status out)" tool_error 'confirms nothing'
+like "$(jq -r .time.reason out)" "no finite value for output 'y'" 'and that is said'
+cp oracle.c root/tasks/twice/oracle.c
+
 # what code in the sandbox can see: an interpreter that tells
 cat >root/tools/triton/interpret.py <<'END'
 import glob, json, os
