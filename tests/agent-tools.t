@@ -94,6 +94,8 @@ sh() { jq -cn --arg c "$1" --argjson t "${2:-20}" '{calls: [{name: "shell", argu
 	sh 'dd if=/dev/zero of=large bs=1M count=1000 2>/dev/null; ls -l large | cut -d" " -f5'
 	sh 'echo "unfinished'
 	sh $'printf "\\033[31mred\\0"'
+	sh 'chmod 0 .'
+	sh 'echo inside'
 } >scripts/shell
 play shell without 60
 unserve
@@ -118,6 +120,7 @@ like "$(told 15)" $'\n[1-9]' 'processes'
 ok test "$(told 16 | tail -n 1)" -le 268435456 -- 'file size'
 like "$(told 17)" 'exit code [12]' 'a command that is cut off'
 is "$(told 18)" $'exit code 0\n\e[31mred\ufffd' 'control bytes'
+is "$(told 20)" $'exit code 0\ninside' 'the folder of a model that locked itself out'
 sleep 0.2
 is "$(pgrep -fc '^sleep 100$')" 0 'no program is left behind'
 t_done

@@ -88,6 +88,20 @@ static int edit(const char *old, const char *new, bool all, struct err *e)
 	return workspace_edit(&w, "edited", old, new, all, e);
 }
 
+/* 64 KiB of "a", each to become 64 KiB of "b" */
+static void test_edit_size(void)
+{
+	static char a[(64 << 10) + 1], b[sizeof a];
+	struct err e = { "" };
+
+	memset(a, 'a', sizeof a - 1);
+	memset(b, 'b', sizeof b - 1);
+	put("grown", a);
+	ok(workspace_edit(&w, "grown", "a", b, true, &e) == -1 && strstr(e.text, "would have more than"),
+	   "an edit does not make 4 GiB: %s", e.text);
+	ok(holds("grown", a), "and leaves the file as it is");
+}
+
 static void test_edit(void)
 {
 	struct err e = { "" };
@@ -99,6 +113,7 @@ static void test_edit(void)
 	ok(edit("ONE\n", "x", false, &e) == -1 && strstr(e.text, "CR LF"), "line ends are named");
 	ok(edit("", "x", true, &e) == -1 && edit("absent", "x", true, &e) == -1, "nothing to replace");
 	ok(holds("edited", "ONE\r\n2\nthree\r\n\xff 2"), "a failed edit changes nothing");
+	test_edit_size();
 	put("empty", "");
 	ok(workspace_edit(&w, "empty", "x", "y", true, &e) == -1 && holds("empty", ""), "an empty file");
 }

@@ -230,6 +230,8 @@ int workspace_edit(const struct workspace *w, const char *path, const char *old,
 		n = text.len ? count_of(&text, old, strlen(old)) : 0;
 		if (n == 0 || (n > 1 && !all)) {
 			n = edit_error(&text, path, old, n, e);
+		} else if (text.len + (size_t)n * strlen(new) > WORKSPACE_FILE_MAX + (size_t)n * strlen(old)) {
+			n = err_set(e, "'%s' would have more than %d bytes", path, WORKSPACE_FILE_MAX);
 		} else {
 			replace(&text, old, new, &out);
 			if (write_file(w, path, out.data, out.len, st.st_mode & 0777, e))

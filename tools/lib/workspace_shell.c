@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { OUTPUT_MAX = 8 << 20, PROCESSES = 256 };
 static const size_t MEMORY = 16UL << 30, FILE_SIZE = 256UL << 20;
@@ -72,8 +73,10 @@ int workspace_shell(const struct workspace *w, const char *command, double timeo
 {
 	struct argv argv = { 0 };
 	struct child_result r = { .end = CHILD_NOT_STARTED };
-	int failed = sandbox_for(w, command, &argv, e);
+	int failed;
 
+	chmod(w->path, 0755);	/* an earlier command may have locked itself out; where that fails it was not ours */
+	failed = sandbox_for(w, command, &argv, e);
 	if (!failed) {
 		/* the sandbox's own first process shows its environment to those inside */
 		char *const bare[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
