@@ -57,7 +57,7 @@ cat >root/tasks/broken/oracle.c <<'END'
 STAGE(make) { t->x[i] = (float)rand_normal(t->seed, 1, i); }
 STAGE(twice) { t->ref_y[i] = 2 * t->z[i]; }
 END
-D2K_NVRTC=${D2K_NVRTC:-$(find "$D2K_ROOT/.venv" -name 'libnvrtc.so.[0-9]*' 2>/dev/null | head -n 1)}
+D2K_NVRTC=${D2K_NVRTC:-$(find "$D2K_ROOT/.venv/" -name 'libnvrtc.so.[0-9]*' 2>/dev/null | head -n 1)}
 [ -z "$D2K_NVRTC" ] || export D2K_NVRTC
 D2K_ROOT=$PWD/root run d2k-time --check-oracle broken
 exits 1 'an oracle that does not compile'

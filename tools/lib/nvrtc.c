@@ -60,7 +60,7 @@ static void *open_glob(const char *pattern)
 static void *find(void)
 {
 	static const char *const system_names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so" };
-	const char *named = getenv("D2K_NVRTC"), *python = file_python(), *bin = strstr(python, "/bin/");
+	const char *named = getenv("D2K_NVRTC"), *python = file_python(), *bin = strrchr(python, '/');
 	void *lib = NULL;
 	char *pattern;
 
@@ -72,8 +72,8 @@ static void *find(void)
 		free(pattern);
 		return lib;
 	}
-	if (bin) {
-		pattern = xasprintf("%.*s/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.[0-9]*",
+	if (bin) {	/* PREFIX/bin/python3 */
+		pattern = xasprintf("%.*s/../lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.[0-9]*",
 				    (int)(bin - python), python);
 		lib = open_glob(pattern);
 		free(pattern);
