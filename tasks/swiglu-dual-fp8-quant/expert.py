@@ -3,7 +3,7 @@
 The tile is a whole block of either kind, so both kinds of scale come from it alone. It is held as [LO, HI, feature]
 with token = HI index * LO + LO index: the tokens that lie next to each other in the transposed output belong to one
 thread, as the neighbouring features of a row do, and codes are packed and stored several at a time in both directions.
-Programs stay resident and take tile after tile, so that the next tile is on its way while one is being quantised.
+Two programs stay resident on each multiprocessor and take tile after tile: while one computes, the other's tile arrives.
 """
 import triton
 import triton.language as tl
