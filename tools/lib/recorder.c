@@ -5,6 +5,7 @@
 #include "opt.h"
 #include "sandbox.h"
 #include "scan.h"
+#include "utf8.h"
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 enum {
 	MAX_RESULT = 60 << 20,		/* bytes of a bundle: below what a record's line may have */
+	MAX_MESSAGE = 32 << 10,		/* bytes of the recorder's words in the log */
 	MAX_PRINTED = 2000,		/* bytes of the submission's prints in the log */
 	MAX_DIAGNOSTICS = 6000,		/* bytes of the compiler's stderr in the log */
 	PROCESSES = 512
@@ -215,7 +217,11 @@ static void add_message(struct buf *log, const char *message)
 
 	while (n > 0 && message[n - 1] == '\n')
 		n--;
-	buf_add(log, message ? message : "", n);
+	if (n > MAX_MESSAGE)
+		buf_addf(log, "%.*s\n[%zu bytes more]", (int)utf8_cut(message, n, MAX_MESSAGE), message,
+			 n - utf8_cut(message, n, MAX_MESSAGE));
+	else
+		buf_add(log, message ? message : "", n);
 }
 
 static bool read_status(struct recorder *r)

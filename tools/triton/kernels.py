@@ -106,7 +106,7 @@ def locate(src, lineno):
 
 def describe_compile_error(error):
     """A compilation error as its chain of places, outermost first, ending in what was wrong."""
-    places, reason = [], ""
+    places, reason, whole = [], "", str(error)
     while error is not None:
         if isinstance(error, CompilationError):
             lineno = getattr(error.node, "lineno", None)
@@ -117,7 +117,7 @@ def describe_compile_error(error):
         else:
             reason = f"{type(error).__name__}: {error}"
         error = error.__cause__
-    return "\n".join(list(dict.fromkeys(places)) + [str(reason).strip() or "compilation failed"])
+    return "\n".join(list(dict.fromkeys(places)) + [str(reason).strip() or whole.strip() or "compilation failed"])
 
 
 class Kernel:

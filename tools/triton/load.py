@@ -7,6 +7,7 @@ name the line, and when it runs. Neither is a wall; the sandbox around this proc
 import ast
 import builtins
 import inspect
+import io
 import linecache
 import sys
 import types
@@ -82,15 +83,17 @@ def parse(source):
         caret = "\n    " + " " * (max(e.offset or 1, 1) - 1) + "^" if text else ""
         raise Refusal("syntax_error", f"{FILE}:{e.lineno}: {e.msg}\n    {text}{caret}".rstrip()) from None
     except (ValueError, RecursionError, MemoryError) as e:
-        raise Refusal("syntax_error", f"{FILE}: {e or type(e).__name__}") from None
+        raise Refusal("syntax_error", f"{FILE}: {str(e) or type(e).__name__}") from None
     check_imports(tree)
     return tree
 
 
 def load(source):
     """The module's run function. Names in the module keep the source's own lines."""
+    source = source.removeprefix("\ufeff")
     tree = parse(source)
-    linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
+    # lines as Python counts them: splitlines() ends one at a form feed, too
+    linecache.cache[FILE] = (len(source), None, io.StringIO(source, newline=None).readlines(), FILE)
     module = types.ModuleType("submission")
     module.__file__ = FILE
     allowed = {k: v for k, v in vars(builtins).items() if k not in _NO_BUILTINS}
