@@ -23,7 +23,7 @@ enum {
 #define FILE_SIZE ((size_t)256 << 20)
 #define INSIDE "/d2k"			/* where the sandbox shows the Python files */
 
-static const char *const python_files[] = { "record.py", "kernels.py", "load.py", "d2k.py", NULL };
+static const char *const python_files[] = { "record.py", "kernels.py", "gate.py", "load.py", "d2k.py", NULL };
 
 const char *const build_status_name[BUILD_STATUSES] = {
 	[BUILD_OK] = "ok",

@@ -188,6 +188,26 @@ def tune(tuner, *args, **kwargs):
                 raise
 
 
+def unwrapped(operate):
+    """A binary operator of tl.constexpr that gives a tensor, not a constant, where the other side is a tensor."""
+
+    def operate_unwrapped(self, other):
+        result = operate(self, other)
+        return result.value if isinstance(result.value, tl.tensor) else result
+
+    return operate_unwrapped
+
+
+def mix_constants_with_tensors():
+    """In a compiled kernel a constant of the module meets tensors as a number would."""
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+        for form in (f"__{name}__", f"__r{name}__"):
+            if form in vars(tl.constexpr):
+                setattr(tl.constexpr, form, unwrapped(vars(tl.constexpr)[form]))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(tl.constexpr, f"__{name}__", unwrapped(vars(tl.constexpr)[f"__{name}__"]))
+
+
 def refuse_gluon(fn=None, **options):
     raise numerics.Unsupported("Gluon kernels run on a GPU only")
 
@@ -199,6 +219,7 @@ def install():
     InterpreterBuilder.create_masked_load, InterpreterBuilder.create_masked_store = masked_load, masked_store
     InterpreterBuilder.create_atomic_rmw = checked(InterpreterBuilder.create_atomic_rmw)
     InterpreterBuilder.create_atomic_cas = checked(InterpreterBuilder.create_atomic_cas)
+    mix_constants_with_tensors()
     tl.static_assert = tl.core.static_assert = static_assert
     interpreter._implicit_cvt = implicit_cvt
     InterpretedFunction.run = launch

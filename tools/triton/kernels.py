@@ -11,6 +11,7 @@ import subprocess
 import time
 import types
 
+import gate
 import load
 
 os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # Triton's own default; it warns when this is unset
@@ -31,6 +32,8 @@ MAX_SHARED = 227 * 1024  # bytes one block may have, on both
 MAX_TENSOR_MEMORY = 512  # columns
 MAX_THREADS = 1024
 MAX_COMPILING = 8  # kernels at a time
+LIBDEVICE = os.path.join(os.path.dirname(nvidia_compiler.__file__), "lib", "libdevice.10.bc")
+NAMES_A_FILE = re.compile(r"[./]|--?(o|output-file|optf|options-file|ias|input-as-string)\b")  # options of ptxas
 
 
 class Unusable(Exception):
@@ -120,6 +123,17 @@ def describe_compile_error(error):
     return "\n".join(list(dict.fromkeys(places)) + [str(reason).strip() or whole.strip() or "compilation failed"])
 
 
+def guarded(make_ptx):
+    """Triton's making of PTX, with the gate behind it."""
+
+    def make(self, src, metadata, options, capability):
+        ptx = gate.tidy(make_ptx(self, src, metadata, options, capability))
+        gate.check(ptx, (metadata["global_scratch_size"], metadata["profile_scratch_size"]))
+        return ptx
+
+    return make
+
+
 class Kernel:
     """A kernel being compiled. Triton sees just enough of its CompiledKernel to launch it."""
 
@@ -145,6 +159,10 @@ class Kernel:
             lacking = re.search(r"Register allocation failed|Insufficient registers|too many|too much", text)
             raise Unusable("out_of_resources" if lacking else "compile_error",
                            f"kernel {name}: ptxas failed:\n{text}") from e
+        except gate.Refused as e:
+            line, _ = source_of(e.ptx, e.line)
+            raise load.Refusal("compile_error", (f"{load.FILE}:{line}: " if line else "") +
+                               f"kernel {name} {e}") from e
         except CompileTimeAssertionFailure as e:
             raise Unusable("compile_error", describe_compile_error(e)) from e
         except CompilationError as e:
@@ -177,11 +195,20 @@ class Compiler:
 
     def start(self, fn, key, signature, device, constexprs, options, attrs, warmup):
         kernels, _, target, _, _ = fn.device_caches[device]
-        if getattr(options, "ir_override", None):
-            raise load.Refusal("host_error", "ir_override is not supported: kernels come from the submission's source")
+        self.check_options(options)
         source = fn.ASTSource(fn, signature, constexprs, attrs)
         kernels[key] = Kernel(source, self.pool.submit(self.compile, fn, source, target, options), self.on_launch)
         return kernels[key]
+
+    def check_options(self, options):
+        """What would bring in code that is not in the submission's source."""
+        if getattr(options, "ir_override", None):
+            raise load.Refusal("host_error", "ir_override is not supported: kernels come from the submission's source")
+        files = [o for o in str(options.ptx_options or "").split() if NAMES_A_FILE.search(o)]
+        if files:
+            raise load.Refusal("host_error", f"ptx_options cannot name a file: '{files[0]}'")
+        if any(name != "libdevice" or path != LIBDEVICE for name, path in options.extern_libs or ()):
+            raise load.Refusal("host_error", "extern_libs is not supported: libdevice is there without")
 
     def compile(self, fn, source, target, options):
         start = time.perf_counter()
@@ -215,17 +242,23 @@ class Driver:
         return divmod(self.target.arch, 10)
 
 
+def refuse_new_source(fn, source):
+    raise load.Refusal("host_error", "the source of a kernel is the submission's file; it cannot be replaced")
+
+
 def install(target, on_launch):
     """Puts our parts into Triton and returns the compiler. on_launch is called with kernel, grid and arguments."""
     capability, num_sms = TARGETS[target]
     compiler = Compiler(on_launch)
     triton.runtime.driver.set_active(Driver(capability, num_sms))
     jit.JITFunction._do_compile = lambda fn, *args: compiler.start(fn, *args)
+    jit.JITFunction._unsafe_update_src = refuse_new_source
     triton.knobs.runtime.launch_enter_hook = triton.knobs.runtime.launch_exit_hook = None
     # The cache lives as long as this process, so its key need not tell one Triton from another by hashing 300 MB.
     triton.runtime.cache.triton_key = lambda: triton.__version__
     nvidia_compiler.subprocess = types.SimpleNamespace(run=run_ptxas,
                                                        check_output=subprocess.check_output,
                                                        CalledProcessError=subprocess.CalledProcessError)
+    nvidia_compiler.CUDABackend.make_ptx = guarded(nvidia_compiler.CUDABackend.make_ptx)
     nvidia_compiler.print = lambda *args: None  # on an error of ptxas it would print the whole PTX
     return compiler
