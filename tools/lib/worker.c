@@ -2,6 +2,7 @@
 #include "worker.h"
 #include "clock.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,6 +20,15 @@ struct worker {
 	double start;		/* NaN: the clock has not started */
 	size_t seen;		/* of out: lines already reported */
 };
+
+/* A kernel can print: the driver writes what it prints to stdout, where records go. */
+static void silence(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
+		_exit(1);
+}
 
 static int start(const struct workers *w, struct worker *k, int job, struct err *e)
 {
@@ -40,6 +50,7 @@ static int start(const struct workers *w, struct worker *k, int job, struct err 
 			_exit(1);
 		close(fd[0]);
 		signal(SIGINT, SIG_IGN);	/* the parent decides */
+		silence();
 		_exit(w->job(job, fd[1], w->ctx));
 	}
 	close(fd[1]);

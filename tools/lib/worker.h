@@ -1,5 +1,5 @@
 /* Jobs in child processes of our own, forked without exec: each writes what it has to say to a pipe, and may be killed
- * without harm to the others. Several run at a time. */
+ * without harm to the others. Several run at a time. What they print goes nowhere. */
 #ifndef WORKER_H
 #define WORKER_H
 #include "buf.h"
