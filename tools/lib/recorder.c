@@ -224,13 +224,14 @@ static void add_message(struct buf *log, const char *message)
 		buf_add(log, message ? message : "", n);
 }
 
+/* What would excuse a submission is not for its own process to say. */
 static bool read_status(struct recorder *r)
 {
 	const char *name = json_get_str(r->tree, "status");
 
 	for (int i = 0; name && i < BUILD_STATUSES; i++)
 		if (!strcmp(name, build_status_name[i]) && i != BUILD_NO_SUBMISSION && i != BUILD_TIMEOUT &&
-		    i != BUILD_CRASHED) {
+		    i != BUILD_TOOL_ERROR) {
 			r->status = i;
 			return true;
 		}

@@ -32,6 +32,7 @@ from triton.runtime import jit
 from triton.runtime.autotuner import Autotuner
 
 MAX_STEPS = 4096
+MAX_SCRATCH = 16 << 30  # bytes of one plan
 L2_PROMOTION_128B = 2  # what Triton's launcher asks for
 PARAMS = {"u1": "i1", "fp16": "f16", "fp32": "f32", "fp64": "f64", "nvTmaDesc": "tensormap"}
 
@@ -145,7 +146,8 @@ class Recording:
         # aligned to exactly 256 bytes, what a buffer on the device may count on; other distances in each repeat
         self.gap = (2 << 20) + repeat * (1 << 20)
         self.next = (0x7f0000000000, 0x7a5500000000)[repeat] + 256 * (1 + 2 * repeat)
-        self.buffers, self.steps, self.scratches, self.variants = [], [], 0, None
+        self.buffers, self.steps, self.variants = [], [], None
+        self.scratches = self.scratch_bytes = 0
         self.tensors = [self.tensor(t) for t in workload["tensors"]]
 
     def buffer(self, name, nbytes, role):
@@ -162,6 +164,10 @@ class Recording:
         taken = {b.name for b in self.buffers}
         while f"scratch{self.scratches}" in taken:
             self.scratches += 1
+        self.scratch_bytes += nbytes
+        if self.scratch_bytes > MAX_SCRATCH:
+            raise load.Refusal("out_of_resources", f"run() asks for {self.scratch_bytes} bytes of scratch in all; "
+                               f"the limit is {MAX_SCRATCH}")
         b = self.buffer(f"scratch{self.scratches}", nbytes, "scratch")
         if zero:
             self.add({"op": "fill", "buffer": b.name, "offset": 0, "bytes": nbytes, "value": 0})
@@ -347,14 +353,14 @@ def record(job):
 
 
 def attempt(job):
-    """The result of a job. A failure of this program, as opposed to the submission's, is a tool_error."""
+    """The result of a job. A failure of this program, too, may be the submission's doing: it counts as one of its own."""
     result = dict(status="ok", message="", triton=triton.__version__, kernels=[], plans=[], compile_seconds=None)
     try:
         result |= record(job)
     except load.Refusal as e:
         result |= dict(status=e.status, message=str(e))
     except Exception:
-        result |= dict(status="tool_error", message=traceback.format_exc())
+        result |= dict(status="crashed", message="the recorder failed on this submission:\n" + traceback.format_exc())
     return result
 
 
