@@ -5,6 +5,7 @@
  * other. With --device cpu the submission runs under Triton's interpreter in a sandbox, on the small smoke workloads,
  * for correctness alone. */
 #include "child.h"
+#include "claim.h"
 #include "die.h"
 #include "emit.h"
 #include "filter.h"
@@ -27,8 +28,8 @@ static struct {
 } o = { .device = "0", .seed = "1", .target = "sm_90", .timeout = 120, .hang = 20 };
 
 static const struct opt opts[] = {
-	{ 'd', "device", OPT_STR, &o.device, "N|cpu",
-		"number of the GPU; cpu: Triton's interpreter, for correctness alone", 0, 0 },
+	{ 'd', "device", OPT_STR, &o.device, "N|any|cpu",
+		"number of the GPU; any: the first that is free; cpu: Triton's interpreter, for correctness alone", 0, 0 },
 	{ 0, "tier", OPT_STR, &o.tier, "TIER", "bench (the default on a GPU) or smoke (on the CPU)", 0, 0 },
 	{ 'w', "workload", OPT_LIST, &o.workloads, "ID", "only this workload of the tier", 0, 0 },
 	{ 's', "seeds", OPT_INT, &o.seeds, "COUNT",
@@ -61,6 +62,16 @@ static const struct opt_usage usage = {
 static bool on_cpu(void)
 {
 	return !strcmp(o.device, "cpu");
+}
+
+static bool on_any(void)
+{
+	return !strcmp(o.device, "any");
+}
+
+static int gpu_number(void)
+{
+	return on_any() ? CLAIM_ANY : on_cpu() ? 0 : atoi(o.device);
 }
 
 static const char *tier(void)
@@ -125,6 +136,7 @@ static void emit_section(struct buf *out, const struct entry *x)
 	emit_hash(out, "expert", x, !on_cpu() && x->subject.job.bundle[LEG_EXPERT].len);
 	outcome_emit(out, result);
 	emit_kgiven(out, "seconds", round(x->seconds * 1e3) / 1e3);
+	emit_kgiven(out, "waited_seconds", round(result->waited * 1e3) / 1e3);
 	emit_close(out, '}');
 }
 
@@ -144,15 +156,15 @@ static enum filter_result fail(struct entry *x, struct buf *out, enum time_statu
 	return finish(x, out);
 }
 
-static void say_wait(void)
+static void say_wait(const char *what)
 {
-	warn("waiting for the GPU");
+	warn("waiting for %s", what);
 }
 
 static enum filter_result run(struct entry *x, struct buf *out)
 {
 	struct err e = { "" };
-	struct demand d = { on_cpu(), on_cpu() ? 0 : atoi(o.device), tier(), o.workloads, seeds(), o.hang };
+	struct demand d = { on_cpu(), gpu_number(), tier(), o.workloads, seeds(), o.hang };
 	enum time_status status = subject_open(&x->subject, x->r, x->build, &d, &e);
 	struct work work = { .subject = &x->subject, .outcome = &x->outcome, .cpu = on_cpu(), .timeout = o.timeout,
 			     .waits = say_wait };
@@ -219,8 +231,10 @@ static uint64_t seed_option(void)
 
 static void check_options(void)
 {
-	if (!on_cpu() && (!*o.device || strlen(o.device) > 3 || strspn(o.device, "0123456789") != strlen(o.device)))
-		die_usage("--device '%s' is neither a number nor cpu", o.device);
+	size_t digits = strspn(o.device, "0123456789");
+
+	if (!on_cpu() && !on_any() && (!digits || digits > 3 || o.device[digits]))
+		die_usage("--device '%s' is neither a number, nor any, nor cpu", o.device);
 	if (o.tier && strcmp(o.tier, "bench") && strcmp(o.tier, "smoke"))
 		die_usage("--tier '%s' is neither bench nor smoke", o.tier);
 	if (on_cpu() && !strcmp(tier(), "bench"))
@@ -248,7 +262,7 @@ static int oracle_by_hand(void)
 	if (o.dump_oracle)
 		rc = oraclefile_dump(&t, o.workloads.v[0], seed_option(), o.dir, &e);
 	else if (o.check_gpu)
-		rc = oraclegpu_check(&t, o.tier ? o.tier : "smoke", atoi(o.device), seed_option(), &out, &e);
+		rc = oraclegpu_check(&t, o.tier ? o.tier : "smoke", gpu_number(), seed_option(), &out, &e);
 	else
 		rc = oraclefile_check(&t, o.tier ? o.tier : "smoke", o.target, seed_option(), &out, &e);
 	if (out.len)

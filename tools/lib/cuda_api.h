@@ -99,6 +99,7 @@ enum {
 	F(cuDriverGetVersion, (int *version)) \
 	F(cuGetErrorName, (CUresult code, const char **text)) \
 	F(cuGetErrorString, (CUresult code, const char **text)) \
+	F(cuDeviceGetCount, (int *n)) \
 	F(cuDeviceGet, (CUdevice *d, int ordinal)) \
 	F(cuDeviceGetName, (char *name, int n, CUdevice d)) \
 	F(cuDeviceGetUuid_v2, (CUuuid *u, CUdevice d)) \

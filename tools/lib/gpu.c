@@ -33,6 +33,8 @@ static int load(struct err *e)
 
 	if (cu.loaded)
 		return 0;
+	/* kernels are loaded with their module, not by their first launch, which may be while a graph is recorded */
+	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 	lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
 		return err_set(e, "no CUDA driver (libcuda.so.1)");
@@ -108,12 +110,17 @@ static int read_info(struct gpu *g, struct err *e)
 	return 0;
 }
 
+int gpu_count(struct err *e)
+{
+	int n;
+
+	return load(e) || CALL(NULL, e, cuInit, 0) || CALL(NULL, e, cuDeviceGetCount, &n) ? -1 : n;
+}
+
 struct gpu *gpu_open(int ordinal, struct gpu_info *info, struct err *e)
 {
 	struct gpu *g = xcalloc(1, sizeof(*g));
 
-	/* kernels are loaded with their module, not by their first launch, which may be while a graph is recorded */
-	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 	if (load(e) || CALL(g, e, cuInit, 0) || CALL(g, e, cuDeviceGet, &g->device, ordinal) || read_info(g, e)) {
 		free(g);
 		return NULL;
@@ -121,6 +128,11 @@ struct gpu *gpu_open(int ordinal, struct gpu_info *info, struct err *e)
 	if (info)
 		*info = g->info;
 	return g;
+}
+
+void gpu_close(struct gpu *g)
+{
+	free(g);
 }
 
 int gpu_start(struct gpu *g, struct err *e)

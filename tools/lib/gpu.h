@@ -24,8 +24,12 @@ struct gpu_info {
 
 struct gpu;
 
+/* How many devices there are; -1 when the driver is missing. */
+int gpu_count(struct err *e);
 /* NULL when the driver or the device is missing. */
 struct gpu *gpu_open(int ordinal, struct gpu_info *info, struct err *e);
+/* Forgets a device that was not started. */
+void gpu_close(struct gpu *g);
 int gpu_start(struct gpu *g, struct err *e);
 /* "sm_90" */
 void gpu_arch(const struct gpu *g, char out[16]);

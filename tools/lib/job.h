@@ -18,7 +18,7 @@ struct job {
 	struct buf bundle[LEGS];	/* texts; empty: absent */
 	uint64_t seeds[SEEDS_MAX];	/* the last one fresh */
 	int nseeds;
-	int device;			/* ordinal */
+	int device;			/* ordinal, or CLAIM_ANY */
 	double hang;			/* seconds a single step may take */
 };
 #endif

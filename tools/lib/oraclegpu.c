@@ -1,8 +1,7 @@
 /* Host against device. */
 #include "oraclegpu.h"
+#include "claim.h"
 #include "clock.h"
-#include "gpu.h"
-#include "gpulock.h"
 #include "view.h"
 #include "../oracle/oracle.h"
 #include "../oracle/kernels.h"
@@ -210,16 +209,18 @@ static int check_products(const struct sides *s, struct err *e)
 	return 0;
 }
 
+static void say_wait(const char *what, void *ctx)
+{
+	(void)ctx;
+	warn("waiting for %s", what);
+}
+
 /* The device, to ourselves. */
 static struct gpu *take_gpu(int device, struct err *e)
 {
-	struct gpu_info info;
-	struct gpu *g = gpu_open(device, &info, e);
-	int rc = g ? gpulock_take(info.uuid, false, e) : -1;
+	struct claim c;
 
-	if (rc > 0)
-		err_set(e, "another d2k-time uses the GPU");
-	return rc || gpu_start(g, e) ? NULL : g;
+	return claim_gpu(&c, device, say_wait, NULL, e) || gpu_start(c.gpu, e) ? NULL : c.gpu;
 }
 
 int oraclegpu_check(const struct task *t, const char *tier, int device, uint64_t seed, struct buf *out, struct err *e)

@@ -10,7 +10,7 @@
 
 void outcome_init(struct outcome *o, const struct job *job)
 {
-	*o = (struct outcome){ .job = job, .status = TIME_CORRECT };
+	*o = (struct outcome){ .job = job, .status = TIME_CORRECT, .waited = NAN };
 	o->workload = xcalloc((size_t)job->nworkloads + 1, sizeof(*o->workload));
 	for (int i = 0; i < job->nworkloads; i++) {
 		o->workload[i].status = TIME_NOT_RUN;
@@ -77,6 +77,9 @@ void outcome_line(struct outcome *o, const char *line)
 	struct outcome_workload *w;
 
 	switch (line[0]) {
+	case PROGRESS_STARTS:
+		o->waited = strtod(text, NULL);
+		break;
 	case PROGRESS_DEVICE:
 		keep(&o->device, text);
 		break;

@@ -11,6 +11,7 @@ struct outcome {
 	struct buf device;		/* JSON; empty: null */
 	struct buf again;		/* not empty: no device, and why */
 	struct buf phases;		/* in words; empty: not told */
+	double waited;			/* seconds for the device's lock; NaN: none was asked for */
 	struct outcome_workload {
 		bool begun;
 		char *json;		/* NULL: no result */

@@ -1,6 +1,6 @@
 /* What a worker tells its parent about a record, in lines on a pipe, each a letter and its text:
  *
- *     W               waiting for the device's lock        L               has it: the record's time starts
+ *     W WHAT          waiting for the device's lock        L SECONDS       has it, having waited: the time starts
  *     D {...}         the device                           B ID            a workload begins
  *     R {...}         a workload's result                  S STATUS WHY    the record as a whole fails
  *     G WORDS         where time went                      A WHY           no device: try again elsewhere

@@ -1,7 +1,6 @@
 /* Getting ready. */
 #include "rig.h"
 #include "emit.h"
-#include "gpulock.h"
 #include "oracle.h"
 #include "progress.h"
 #include "result.h"
@@ -19,18 +18,32 @@ static void say_failed(const struct rig *r, enum time_status status, const char 
 
 /* ---- the device */
 
-static int lock(const struct rig *r, struct err *e)
+static void say_waits(const char *what, void *ctx)
 {
-	int rc = gpulock_take(r->info.uuid, false, e);
-
-	if (rc > 0) {
-		progress_say(r->fd, PROGRESS_WAITS, "");
-		rc = gpulock_take(r->info.uuid, true, e);
-	}
-	return rc;
+	progress_say(((const struct rig *)ctx)->fd, PROGRESS_WAITS, what);
 }
 
-static void say_device(const struct rig *r)
+static void emit_known(struct buf *b, const char *key, int value)
+{
+	if (value < 0)
+		emit_knull(b, key);
+	else
+		emit_kint(b, key, value);
+}
+
+/* What it says of itself, now that nothing runs on it. */
+static void emit_state(const struct rig *r, struct buf *b)
+{
+	struct nvml_reading now;
+
+	nvml_read(r->nvml, &now);
+	nvml_facts(r->nvml, b);
+	emit_known(b, "temperature", now.temperature);
+	emit_known(b, "power_mw", now.power_mw);
+	emit_known(b, "other_processes", nvml_sharing(r->nvml));
+}
+
+static void say_device(const struct rig *r, int ordinal)
 {
 	const struct gpu_info *i = &r->info;
 	struct buf b = BUF_INIT;
@@ -39,6 +52,7 @@ static void say_device(const struct rig *r)
 	emit_open(&b, '{');
 	emit_kstr(&b, "name", i->name);
 	emit_kstr(&b, "uuid", i->uuid);
+	emit_kint(&b, "ordinal", ordinal);
 	emit_kstr(&b, "driver", i->driver[0] ? i->driver : NULL);
 	snprintf(text, sizeof(text), "%d.%d", i->cuda / 1000, i->cuda % 1000 / 10);
 	emit_kstr(&b, "cuda", text);
@@ -47,23 +61,40 @@ static void say_device(const struct rig *r)
 	emit_kint(&b, "memory_bytes", i->memory_bytes);
 	snprintf(text, sizeof(text), "%d.%d", i->cc / 10, i->cc % 10);
 	emit_kstr(&b, "compute_capability", text);
+	emit_state(r, &b);
 	emit_close(&b, '}');
 	progress_say(r->fd, PROGRESS_DEVICE, b.data);
 	buf_release(&b);
 }
 
+/* NVML is asked before our context exists, so that it can tell it from others'. */
+static int start(struct rig *r, struct err *e)
+{
+	r->nvml = nvml_open(r->info.uuid);
+	if (!r->info.driver[0])
+		nvml_driver(r->nvml, r->info.driver, sizeof(r->info.driver));
+	if (gpu_start(r->gpu, e))
+		return -1;
+	nvml_started(r->nvml);
+	return 0;
+}
+
 static int open_device(struct rig *r)
 {
 	struct err e = { "" };
+	struct claim c;
+	char waited[32];
 
-	r->gpu = gpu_open(r->job->device, &r->info, &e);
-	if (!r->gpu || lock(r, &e))
+	if (claim_gpu(&c, r->job->device, say_waits, r, &e))
 		goto away;
-	progress_say(r->fd, PROGRESS_STARTS, "");
+	r->gpu = c.gpu;
+	r->info = c.info;
+	snprintf(waited, sizeof(waited), "%.6f", c.waited);
+	progress_say(r->fd, PROGRESS_STARTS, waited);
 	phases_start(&r->phases);
-	say_device(r);
-	if (gpu_start(r->gpu, &e))
+	if (start(r, &e))
 		goto away;
+	say_device(r, c.ordinal);
 	phases_charge(&r->phases, PHASE_START);
 	return 0;
 away:

@@ -2,8 +2,10 @@
 #ifndef RIG_H
 #define RIG_H
 #include "bundle.h"
+#include "claim.h"
 #include "engine.h"
 #include "job.h"
+#include "nvml.h"
 #include "phases.h"
 #include "rng.h"
 
@@ -12,6 +14,7 @@ struct rig {
 	int fd;				/* where progress is told */
 	struct gpu *gpu;
 	struct gpu_info info;
+	struct nvml *nvml;		/* NULL: its state is not known */
 	struct engine *engine;
 	struct bundle bundle[LEGS];
 	struct err lacks[LEGS];		/* why a bundle cannot be run; empty: it can */

@@ -11,7 +11,7 @@
 /* What is asked for. */
 struct demand {
 	bool cpu;
-	int device;			/* number of the GPU */
+	int device;			/* number of the GPU, or CLAIM_ANY */
 	const char *tier;
 	struct opt_list workloads;	/* ids; none: all of the tier */
 	int seeds;

@@ -28,7 +28,7 @@ static void take_line(int i, const char *line, void *ctx)
 
 	(void)i;
 	if (*line == PROGRESS_WAITS)
-		w->waits();
+		w->waits(line[1] ? line + 2 : "a GPU");
 	outcome_line(w->outcome, line);
 }
 

@@ -9,7 +9,7 @@ struct work {
 	struct outcome *outcome;	/* takes what they say */
 	bool cpu;
 	double timeout;			/* seconds for one worker, without waiting for the GPU */
-	void (*waits)(void);		/* called when the GPU is found taken */
+	void (*waits)(const char *what);	/* called when the GPU is found taken, with who has it */
 	double seconds;			/* set: of the slowest worker; NaN: none ran */
 };
 
