@@ -157,6 +157,9 @@ int main(void)
 	refuse("\"offset\":0,\"bytes\":64", "\"offset\":1,\"bytes\":64", "fill outside");
 	refuse("\"offset\":0,\"bytes\":64", "\"offset\":-1,\"bytes\":64", "fill outside");
 	refuse("\"value\":7", "\"value\":256", "fill outside");
+	refuse("\"buffer\":\"scratch0\"", "\"buffer\":\"y\"", "a fill of 'y', which is no scratch");
+	refuse("\"bytes\":64,\"role\"", "\"bytes\":17179869185,\"role\"", "more scratch");
+	refuse("\"shared\":1024", "\"shared\":232449", "shared memory is out of range");
 	refuse("\"buffer\":\"scratch0\"", "\"buffer\":\"scratch1\"", "no buffer");
 	refuse("\"bytes\":1024", "\"bytes\":-1", "without name, role or size");
 	refuse("\"bytes\":1024", "\"bytes\":1e300", "without name, role or size");
@@ -165,7 +168,7 @@ int main(void)
 	refuse("\"op\":\"launch\",\"variants\":[{", "\"op\":\"launch\",\"variants\":[],\"x\":[{",
 	       "neither fill nor launch");
 	refuse("{\"op\":\"launch\"",
-	       "{\"op\":\"fill\",\"buffer\":\"x\",\"offset\":0,\"bytes\":0,\"value\":0}],\"x\":[{\"op\":\"launch\"",
+	       "{\"op\":\"fill\",\"buffer\":\"scratch0\",\"offset\":0,\"bytes\":0,\"value\":0}],\"x\":[{\"op\":\"launch\"",
 	       "launches nothing");
 	refuse("\"workload\":\"w\"", "\"workload\":null", "without workload");
 	refuse("{\"version\"", "[{\"version\"", "");

@@ -13,6 +13,8 @@ enum {
 	MAX_CUBIN = 64 << 20,
 };
 #define MAX_BYTES (1LL << 40)	/* of one buffer */
+#define MAX_SCRATCH (16LL << 30)	/* bytes of all scratch of a plan */
+#define MAX_SHARED (227 * 1024)		/* bytes that a block can have, on any GPU there is */
 
 static long long whole(const struct json *obj, const char *key, long long min, long long max, bool *bad)
 {
@@ -76,7 +78,9 @@ static int parse_kernel(struct kernel *k, const struct json *j, struct err *e)
 	hash_hex(k->cubin, k->cubin_bytes, k->hash);
 	if (hash && strcmp(hash, k->hash))
 		return err_set(e, "kernel '%s': the cubin does not have the hash it claims", name);
-	k->shared = (unsigned)whole(j, "shared", 0, 1 << 20, &bad);
+	k->shared = (unsigned)whole(j, "shared", 0, MAX_SHARED, &bad);
+	if (bad)
+		return err_set(e, "kernel '%s': its shared memory is out of range", name);
 	k->warps = (unsigned)whole(j, "num_warps", 1, 32, &bad);
 	k->ctas = (unsigned)whole(j, "num_ctas", 1, 16, &bad);
 	k->cooperative = json_bool(json_get(j, "cooperative"), false);
@@ -92,7 +96,7 @@ static int parse_kernel(struct kernel *k, const struct json *j, struct err *e)
 	}
 	if (json_type(cluster) == JSON_ARR && ctas != 1 && ctas != k->ctas)
 		return err_set(e, "kernel '%s': cluster and num_ctas disagree", name);
-	if (bad || k->global_scratch > 1 << 26 || k->global_scratch_align > 4096)
+	if (bad || k->global_scratch > 1 << 20 || k->global_scratch_align > 4096)
 		return err_set(e, "kernel '%s': a launch figure is out of range", name);
 	return 0;
 }
@@ -115,6 +119,8 @@ static int parse_buffer(struct plan *p, const struct json *j, struct err *e)
 
 	if (!name || !*name || !role || bad || find_buffer(p, name) >= 0)
 		return err_set(e, "a buffer without name, role or size, or two of one name");
+	if (!strcmp(role, "scratch") && (p->scratch += bytes) > MAX_SCRATCH)
+		return err_set(e, "a plan with more scratch than %lld bytes", MAX_SCRATCH);
 	p->buffers[p->nbuffers++] = (struct plan_buffer){ .name = xstrdup(name), .bytes = (size_t)bytes,
 							  .scratch = !strcmp(role, "scratch"), .tensor = -1 };
 	return 0;
@@ -283,6 +289,8 @@ static int parse_fill(const struct plan *p, const struct json *j, struct step *s
 	s->buffer = find_buffer(p, json_get_str(j, "buffer"));
 	if (s->buffer < 0)
 		return err_set(e, "a fill of no buffer");
+	if (!p->buffers[s->buffer].scratch)
+		return err_set(e, "a fill of '%s', which is no scratch", p->buffers[s->buffer].name);
 	room = (long long)p->buffers[s->buffer].bytes;
 	s->offset = (uint64_t)whole(j, "offset", 0, room, &bad);
 	s->bytes = (uint64_t)whole(j, "bytes", 0, room - (bad ? 0 : (long long)s->offset), &bad);

@@ -53,6 +53,7 @@ struct plan {
 	char *workload;
 	struct plan_buffer *buffers;
 	int nbuffers;
+	long long scratch;	/* bytes of all scratch */
 	struct step *steps;
 	int nsteps, launches;
 };
