@@ -133,6 +133,15 @@ def static_assert(condition, message=""):
         raise StaticAssertion(message or "static assertion failed")
 
 
+def counting(*bounds, **hints):
+    """range() and tl.range() of a kernel: where a bound is a tensor, so is what counts."""
+    if not any(isinstance(b, tl.tensor) for b in bounds):
+        return range(*(b.__index__() for b in bounds))
+    type_ = tl.int64 if any(isinstance(b, tl.tensor) and b.dtype.primitive_bitwidth == 64 for b in bounds) else tl.int32
+    return (tl.tensor(TensorHandle(np.array([i], numerics.np_dtype(type_)), type_), type_)
+            for i in range(*(b.__index__() for b in bounds)))
+
+
 shipped_cvt = interpreter._implicit_cvt
 
 
@@ -168,11 +177,16 @@ def launch(self, *args, grid, warmup, **kwargs):
     values = {k: v if k in constexprs else interpreter._implicit_cvt(v) for k, v in bound.arguments.items()}
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(nx, ny, nz)
-    for z in range(nz):
-        for y in range(ny):
-            for x in range(nx):
-                builder.set_grid_idx(x, y, z)
-                fn(**values)
+    names = self.fn.__globals__["__builtins__"]
+    names["range"] = counting
+    try:
+        for z in range(nz):
+            for y in range(ny):
+                for x in range(nx):
+                    builder.set_grid_idx(x, y, z)
+                    fn(**values)
+    finally:
+        names["range"] = range
 
 
 def tune(tuner, *args, **kwargs):
@@ -219,6 +233,7 @@ def install():
     InterpreterBuilder.create_masked_load, InterpreterBuilder.create_masked_store = masked_load, masked_store
     InterpreterBuilder.create_atomic_rmw = checked(InterpreterBuilder.create_atomic_rmw)
     InterpreterBuilder.create_atomic_cas = checked(InterpreterBuilder.create_atomic_cas)
+    tl.range = tl.core.range = counting
     mix_constants_with_tensors()
     tl.static_assert = tl.core.static_assert = static_assert
     interpreter._implicit_cvt = implicit_cvt
