@@ -5,6 +5,7 @@
 #   make lint         gcc, clang, shellcheck make bench       throughput and memory of a filter
 #   make portable     bin/ for a host that lacks our shared libraries
 #   make check-reference   oracles against PyTorch, where that is installed
+#   make check-gpu         the exploit corpus, on a GPU
 #   make install, make clean
 #
 # BUILD= and BIN= name other output folders; SAN=1 builds with sanitizers into build-san.
@@ -80,6 +81,8 @@ bench: all units
 	D2K_BIN=$(abspath $(BIN)) D2K_BUILD=$(abspath $(BUILD)) tests/bench/passthrough d2k-time
 check-reference: all
 	tests/reference
+check-gpu: all
+	D2K_BIN=$(abspath $(BIN)) tests/check-gpu
 
 # glibc itself stays the host's: it must be at least as new as ours
 portable: all
@@ -96,4 +99,4 @@ install: all
 	ln -sf $(foreach tool,$(notdir $(TOOLS)),../lib/d2k/bin/$(tool)) $(DESTDIR)$(PREFIX)/bin
 clean:
 	rm -rf build build-san bin
-.PHONY: all units demo check check-san lint bench check-reference portable install clean
+.PHONY: all units demo check check-san lint bench check-reference check-gpu portable install clean
