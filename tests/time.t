@@ -24,9 +24,14 @@ is "$(wc -c <out)" 0 'nothing'
 # no device of that number, or no driver at all
 source=$(submission 'tl.store(y + i, factor * tl.load(x + i, mask=i < n), mask=i < n)')
 bundle() {
-	jq -cj --arg s "$source" --arg sha "$(printf %s "$source" | sha256sum | cut -d' ' -f1)" -n '
-		("a" * 64) as $h | {version: 1, task: "twice", target: "sm_90", triton: "3.9.0", source: $s, source_sha256: $sha,
-		task_hash: $h, workloads_hash: $h, kernels: [], plans: []}'
+	jq -cj --arg s "$source" --arg sha "$(printf %s "$source" | sha256sum | cut -d' ' -f1)" \
+		--arg w "$(sha256sum <root/workloads/twice.jsonl | cut -d' ' -f1)" -n '
+		{version: 1, task: "twice", target: "sm_90", triton: "3.9.0", source: $s, source_sha256: $sha,
+		task_hash: ("a" * 64), workloads_hash: $w,
+		kernels: [{name: "k", cubin: "f0VMRgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==",
+			shared: 0, num_warps: 4, num_ctas: 1}],
+		plans: [{workload: "large", buffers: [{name: "x", bytes: 4000000, role: "in"}, {name: "y", bytes: 4000000, role: "out"}],
+			steps: [{op: "launch", variants: [{kernel: 0, grid: [1, 1, 1], args: []}]}]}]}'
 }
 bundle >bundle.json
 hash=$(sha256sum <bundle.json | cut -d' ' -f1)
@@ -52,10 +57,23 @@ ask "$(jq -c '.agent.submission += "\n"' <<<"$good")" stale 'not the one that wa
 ask "$(jq -c --arg sha "$(printf x | sha256sum | cut -d' ' -f1)" '.agent.submission = "x" | .build.source_sha256 = $sha' <<<"$good")" \
 	stale 'another source' 'a bundle of another source'
 ask "$(jq -c '.build.bundles[].target = "sm_91"' <<<"$good")" tool_error 'does not have its hash' 'a bundle changed on its way'
+other() { # EDIT: the good record with another bundle, under its own hash
+	local text hash
+
+	text=$(jq -cj "$1" bundle.json)
+	hash=$(printf %s "$text" | sha256sum | cut -d' ' -f1)
+	jq -c --arg h "$hash" --argjson b "$text" '.build.bundle = $h | .build.bundles = {($h): $b}' <<<"$good"
+}
+ask "$(other '.plans = []')" tool_error "no plan for workload 'large'" 'a bundle without a plan for a workload'
+ask "$(other '.plans[0].buffers[1].bytes = 8')" tool_error "'y' has 8 bytes" 'a plan for tensors of other sizes'
+ask "$(other '.plans[0].buffers[1].role = "scratch"')" tool_error "1 of the task's 2 tensors" 'a plan that makes an output its scratch'
 ask "$(jq -c 'del(.build.bundles)' <<<"$good")" tool_error 'neither in the record nor in the store' 'a bundle that is nowhere'
 ask "$(jq -c 'del(.build.bundle)' <<<"$good")" tool_error 'build.bundle is missing' 'a build without a bundle'
 ask "$(jq -c '.task = "../twice"' <<<"$good")" tool_error 'no name of a task' 'a task that is a path'
 ask "$(jq -c '.task = "thrice"' <<<"$good")" tool_error 'thrice' 'an unknown task'
+
+echo "$source" >root/tasks/twice/baseline.py
+ask "$(jq -c '.build.baseline = .build.bundle' <<<"$good")" stale 'baseline.py was made from another' 'a baseline that is not the task'"'"'s'
 
 run d2k-time --device 99 <<<'{"id":"u"}'
 exits 1 'a record without a build'

@@ -145,25 +145,6 @@ static int compose(const struct build *b, const struct build_for *f, const struc
 	return 0;
 }
 
-/* The plan of one workload against the task's tensors. */
-static int check_plan(const struct bundle *b, const struct task *t, const struct workload *w, struct err *e)
-{
-	struct plan *p = bundle_plan(b, w->id);
-	size_t *bytes = xcalloc((size_t)t->ntensors + 1, sizeof(*bytes));
-	int failed = p ? 0 : err_set(e, "there is no plan for workload '%s'", w->id);
-
-	for (int i = 0; i < t->ntensors && !failed; i++) {
-		long long shape[TASK_DIMS], n = 0;
-
-		failed = tensor_elements(&t->tensors[i], w, shape, &n, e);
-		bytes[i] = (size_t)n * dtype_size[t->tensors[i].dtype];
-	}
-	if (!failed)
-		failed = bundle_fits(p, t, bytes, e);
-	free(bytes);
-	return failed;
-}
-
 /* The same reading that d2k-time will give it: what it would refuse is refused here, where the author sees it, and
  * where it counts as the submission's own failure. */
 static int check(const struct buf *text, const struct build_for *f, struct err *e)
@@ -174,7 +155,7 @@ static int check(const struct buf *text, const struct build_for *f, struct err *
 
 	for (int i = 0; i < n && !failed; i++)
 		if (!strcmp(f->tier, "all") || !strcmp(f->tier, w[i].tier))
-			failed = check_plan(&bundle, f->task, &w[i], e);
+			failed = bundle_serves(&bundle, f->task, &w[i], e);
 	workloads_free(w, n);
 	bundle_release(&bundle);
 	return failed ? -1 : 0;

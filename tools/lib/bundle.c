@@ -469,3 +469,21 @@ int bundle_fits(struct plan *p, const struct task *t, const size_t *bytes, struc
 	}
 	return found == t->ntensors ? 0 : err_set(e, "the plan has %d of the task's %d tensors", found, t->ntensors);
 }
+
+int bundle_serves(const struct bundle *b, const struct task *t, const struct workload *w, struct err *e)
+{
+	struct plan *p = bundle_plan(b, w->id);
+	size_t *bytes = xcalloc((size_t)t->ntensors + 1, sizeof(*bytes));
+	int failed = p ? 0 : err_set(e, "there is no plan for workload '%s'", w->id);
+
+	for (int i = 0; i < t->ntensors && !failed; i++) {
+		long long shape[TASK_DIMS], n = 0;
+
+		failed = tensor_elements(&t->tensors[i], w, shape, &n, e);
+		bytes[i] = (size_t)n * dtype_size[t->tensors[i].dtype];
+	}
+	if (!failed)
+		failed = bundle_fits(p, t, bytes, e);
+	free(bytes);
+	return failed;
+}

@@ -1,6 +1,7 @@
 /* Getting a record's submission ready to run. */
 #include "subject.h"
 #include "bundle.h"
+#include "file.h"
 #include "hash.h"
 #include "store.h"
 #include <stdlib.h>
@@ -76,8 +77,30 @@ static enum time_status check_source(struct subject *s, const char *built, struc
 	return TIME_CORRECT;
 }
 
+/* The task's own kernels must be those that the task has now: against others the ratios would mean something else. */
+static enum time_status check_own(struct subject *s, struct err *e)
+{
+	static const char *const file[LEGS] = { NULL, "baseline.py", "expert.py" };
+	enum time_status status = TIME_CORRECT;
+
+	for (int k = LEG_BASELINE; k < LEGS && status == TIME_CORRECT; k++) {
+		char *path = xasprintf("%s/%s", s->task.dir, file[k]), hash[HASH_HEX];
+		const struct buf *text = &s->job.bundle[k];
+		struct bundle b = { 0 };
+
+		if (text->len && file_exists(path) && !hash_file(path, hash, e) &&
+		    !bundle_parse(&b, text->data, text->len, e) && strcmp(b.source_sha256, hash)) {
+			err_set(e, "the bundle of %s was made from another one than the task has", file[k]);
+			status = TIME_STALE;
+		}
+		bundle_release(&b);
+		free(path);
+	}
+	return status;
+}
+
 /* The bundle must be what was built, too. The worker that runs it reads the whole of it again. */
-static enum time_status check_bundle(struct subject *s, const char *built, struct err *e)
+static enum time_status check_bundle(struct subject *s, bool cpu, const char *built, struct err *e)
 {
 	const struct buf *text = &s->job.bundle[LEG_CANDIDATE];
 	enum time_status status = TIME_CORRECT;
@@ -88,9 +111,13 @@ static enum time_status check_bundle(struct subject *s, const char *built, struc
 	} else if (strcmp(b.source_sha256, built)) {
 		err_set(e, "the bundle was made from another source");
 		status = TIME_STALE;
-	} else if (!s->source) {
-		s->source = xstrdup(b.source);
+	} else if (!cpu && !strcmp(b.workloads_hash, s->task.workloads_hash)) {	/* a stale one is the worker's to refuse */
+		for (int i = 0; i < s->job.nworkloads && status == TIME_CORRECT; i++)
+			if (bundle_serves(&b, &s->task, s->job.workloads[i], e))
+				status = TIME_TOOL_ERROR;
 	}
+	if (!s->source)
+		s->source = xstrdup(b.source ? b.source : "");
 	bundle_release(&b);
 	return status;
 }
@@ -106,7 +133,10 @@ static enum time_status get_code(struct subject *s, const struct demand *d, stru
 	status = check_source(s, built, e);
 	if (status != TIME_CORRECT || (d->cpu && s->source))
 		return status;
-	return get_bundles(s, e) ? TIME_TOOL_ERROR : check_bundle(s, built, e);
+	if (get_bundles(s, e))
+		return TIME_TOOL_ERROR;
+	status = check_bundle(s, d->cpu, built, e);
+	return status == TIME_CORRECT && !d->cpu ? check_own(s, e) : status;
 }
 
 static bool chosen(const struct workload *w, const struct demand *d)
