@@ -50,7 +50,7 @@ mv out built.jsonl
 is "$(jq -r '.build.status' built.jsonl)" ok "builds"
 is "$(jq -r '.build | [.bundle, .baseline, .expert] - (.bundles | keys) | length' built.jsonl)" 0 \
 	"and puts all bundles into the record"
-run ssh gpu /d2k/bin/d2k-time <built.jsonl
+run ssh gpu /d2k/bin/d2k-time --tier smoke <built.jsonl
 exits 75 "d2k-time there, without a GPU: try again later"
 same out built.jsonl "the record passes through byte for byte"
 like "$(<err)" "^d2k-time: .*no GPU" "why is said"
