@@ -38,10 +38,12 @@ OBJECTS = $(patsubst tools/lib/%.c,$(BUILD)/lib/%.o,$(wildcard tools/lib/*.c))
 TOOLS = $(patsubst tools/%.c,$(BIN)/%,$(wildcard tools/d2k-*.c))
 # unit tests and, as d2k-*, tools made for other tests
 UNITS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
+# the libraries of a GPU that is not there
+FAKES = $(addprefix $(BUILD)/tests/fake/,libcuda.so.1 libnvidia-ml.so.1 libnvrtc.so)
 SCRIPTS = $(shell grep -rlIE '^\#!.*\bbash' tools tests pipelines .ci)
 
 all: $(TOOLS)
-units: $(UNITS)
+units: $(UNITS) $(FAKES)
 
 $(BIN)/d2k-agent $(BIN)/d2k-judge: LDLIBS += -lcurl
 
@@ -59,6 +61,12 @@ $(BUILD)/tests/%.o: tests/%.c
 	$(CC) $(CPPFLAGS) -Itests/tap $(CFLAGS) -c -o $@ $<
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tests/tap/tap.o $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcurl
+$(FAKES): CFLAGS += -fPIC
+$(FAKES): $(BUILD)/tests/fake/world.o
+	$(CC) $(CFLAGS) -shared -o $@ $^ -lm -ldl
+$(BUILD)/tests/fake/libcuda.so.1: $(addprefix $(BUILD)/tests/fake/,cuda_device.o cuda_stream.o cuda_module.o)
+$(BUILD)/tests/fake/libnvidia-ml.so.1: $(BUILD)/tests/fake/nvml.o
+$(BUILD)/tests/fake/libnvrtc.so: $(BUILD)/tests/fake/nvrtc.o
 .SECONDARY: $(TOOLS:$(BIN)/%=$(BUILD)/%.o) $(UNITS:$(BUILD)/tests/%=$(BUILD)/tests/unit/%.o) $(BUILD)/tests/tap/tap.o
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
@@ -94,7 +102,7 @@ install: all
 	mkdir -p $(DESTDIR)$(PREFIX)/{bin,lib/d2k/{bin,tools},share/man/man1}
 	cp -r $(BIN)/. $(DESTDIR)$(PREFIX)/lib/d2k/bin
 	cp -r tasks guidance workloads pipelines $(DESTDIR)$(PREFIX)/lib/d2k
-	cp -r tools/{agent,judge,oracle,prompt,setup,triton} $(DESTDIR)$(PREFIX)/lib/d2k/tools
+	cp -r tools/{agent,calibrate,judge,oracle,prompt,setup,triton} $(DESTDIR)$(PREFIX)/lib/d2k/tools
 	cp tools/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	ln -sf $(foreach tool,$(notdir $(TOOLS)),../lib/d2k/bin/$(tool)) $(DESTDIR)$(PREFIX)/bin
 clean:

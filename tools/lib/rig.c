@@ -61,21 +61,38 @@ static void say_device(const struct rig *r, int ordinal)
 	emit_kint(&b, "memory_bytes", i->memory_bytes);
 	snprintf(text, sizeof(text), "%d.%d", i->cc / 10, i->cc % 10);
 	emit_kstr(&b, "compute_capability", text);
+	emit_key(&b, "peaks");
+	peaks_emit(&b, &r->peaks);
 	emit_state(r, &b);
 	emit_close(&b, '}');
 	progress_say(r->fd, PROGRESS_DEVICE, b.data);
 	buf_release(&b);
 }
 
-/* NVML is asked before our context exists, so that it can tell it from others'. */
-static int start(struct rig *r, struct err *e)
+/* Before our context exists, so that it can be told from others'. */
+static void open_nvml(struct rig *r)
 {
 	r->nvml = nvml_open(r->info.uuid);
 	if (!r->info.driver[0])
 		nvml_driver(r->nvml, r->info.driver, sizeof(r->info.driver));
+}
+
+/* Peaks are the device's, not the record's, which does not pay for them: measured before its time starts. Without any
+ * (no NVRTC) the vendor's do. */
+static int open_peaks(struct rig *r, struct err *e)
+{
+	struct err why = { "" };
+
+	if (peaks_load(&r->peaks, &r->info))
+		return 0;
+	progress_say(r->fd, PROGRESS_PEAKS, "");
 	if (gpu_start(r->gpu, e))
 		return -1;
 	nvml_started(r->nvml);
+	if (peaks_measure(&r->peaks, &r->info, r->gpu, r->nvml, &why) < 0) {
+		say_failed(r, TIME_TOOL_ERROR, why.text);
+		return 1;
+	}
 	return 0;
 }
 
@@ -84,16 +101,24 @@ static int open_device(struct rig *r)
 	struct err e = { "" };
 	struct claim c;
 	char waited[32];
+	int rc;
 
 	if (claim_gpu(&c, r->job->device, say_waits, r, &e))
 		goto away;
 	r->gpu = c.gpu;
 	r->info = c.info;
+	open_nvml(r);
+	rc = open_peaks(r, &e);
+	if (rc < 0)
+		goto away;
+	if (rc)
+		return -1;
 	snprintf(waited, sizeof(waited), "%.6f", c.waited);
 	progress_say(r->fd, PROGRESS_STARTS, waited);
 	phases_start(&r->phases);
-	if (start(r, &e))
+	if (gpu_start(r->gpu, &e))
 		goto away;
+	nvml_started(r->nvml);
 	say_device(r, c.ordinal);
 	phases_charge(&r->phases, PHASE_START);
 	return 0;

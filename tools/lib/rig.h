@@ -1,4 +1,5 @@
-/* A GPU made ready for a record: its lock held, its oracle compiled, the three bundles read and accepted. */
+/* A GPU made ready for a record: its lock held, its peaks known, its oracle compiled, the three bundles read and
+ * accepted. */
 #ifndef RIG_H
 #define RIG_H
 #include "bundle.h"
@@ -6,6 +7,7 @@
 #include "engine.h"
 #include "job.h"
 #include "nvml.h"
+#include "peaks.h"
 #include "phases.h"
 #include "rng.h"
 
@@ -15,6 +17,7 @@ struct rig {
 	struct gpu *gpu;
 	struct gpu_info info;
 	struct nvml *nvml;		/* NULL: its state is not known */
+	struct peaks peaks;
 	struct engine *engine;
 	struct bundle bundle[LEGS];
 	struct err lacks[LEGS];		/* why a bundle cannot be run; empty: it can */

@@ -29,6 +29,8 @@ static void take_line(int i, const char *line, void *ctx)
 	(void)i;
 	if (*line == PROGRESS_WAITS)
 		w->waits(line[1] ? line + 2 : "a GPU");
+	if (*line == PROGRESS_PEAKS)
+		w->measures();
 	outcome_line(w->outcome, line);
 }
 

@@ -10,6 +10,7 @@ struct work {
 	bool cpu;
 	double timeout;			/* seconds for one worker, without waiting for the GPU */
 	void (*waits)(const char *what);	/* called when the GPU is found taken, with who has it */
+	void (*measures)(void);		/* called when the GPU's peaks are measured first, which is not charged either */
 	double seconds;			/* set: of the slowest worker; NaN: none ran */
 };
 
