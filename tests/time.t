@@ -23,12 +23,14 @@ is "$(wc -c <out)" 0 'nothing'
 
 # no device of that number, or no driver at all
 source=$(submission 'tl.store(y + i, factor * tl.load(x + i, mask=i < n), mask=i < n)')
+# an ELF header, and one section of no kind
+elf=f0VMRgIBAQAAAAAAAAAAAAIAvgABAAAAAAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAEAAOAAAAEAAAQA$(printf 'A%.0s' {1..88})=
 bundle() {
 	jq -cj --arg s "$source" --arg sha "$(printf %s "$source" | sha256sum | cut -d' ' -f1)" \
-		--arg w "$(sha256sum <root/workloads/twice.jsonl | cut -d' ' -f1)" -n '
+		--arg w "$(sha256sum <root/workloads/twice.jsonl | cut -d' ' -f1)" --arg elf "$elf" -n '
 		{version: 1, task: "twice", target: "sm_90", triton: "3.9.0", source: $s, source_sha256: $sha,
 		task_hash: ("a" * 64), workloads_hash: $w,
-		kernels: [{name: "k", cubin: "f0VMRgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==",
+		kernels: [{name: "k", cubin: $elf,
 			shared: 0, num_warps: 4, num_ctas: 1}],
 		plans: [{workload: "large", buffers: [{name: "x", bytes: 4000000, role: "in"}, {name: "y", bytes: 4000000, role: "out"}],
 			steps: [{op: "launch", variants: [{kernel: 0, grid: [1, 1, 1], args: []}]}]}]}'
@@ -67,6 +69,7 @@ other() { # EDIT: the good record with another bundle, under its own hash
 ask "$(other '.plans = []')" tool_error "no plan for workload 'large'" 'a bundle without a plan for a workload'
 ask "$(other '.plans[0].buffers[1].bytes = 8')" tool_error "'y' has 8 bytes" 'a plan for tensors of other sizes'
 ask "$(other '.plans[0].buffers[1].role = "scratch"')" tool_error "1 of the task's 2 tensors" 'a plan that makes an output its scratch'
+ask "$(other '.kernels[0].cubin |= .[:80] + "Ag" + .[82:]')" invalid "kernel 'k': .*sections" 'a cubin whose sections lie nowhere'
 ask "$(jq -c 'del(.build.bundles)' <<<"$good")" tool_error 'neither in the record nor in the store' 'a bundle that is nowhere'
 ask "$(jq -c 'del(.build.bundle)' <<<"$good")" tool_error 'build.bundle is missing' 'a build without a bundle'
 ask "$(jq -c '.task = "../twice"' <<<"$good")" tool_error 'no name of a task' 'a task that is a path'

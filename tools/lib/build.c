@@ -151,7 +151,8 @@ static int check(const struct buf *text, const struct build_for *f, struct err *
 {
 	struct bundle bundle;
 	struct workload *w = NULL;
-	int n = 0, failed = bundle_parse(&bundle, text->data, text->len, e) || workloads_load(f->task, &w, &n, e);
+	int n = 0, failed = bundle_parse(&bundle, text->data, text->len, e) || bundle_remembers(&bundle, e) ||
+			    workloads_load(f->task, &w, &n, e);
 
 	for (int i = 0; i < n && !failed; i++)
 		if (!strcmp(f->tier, "all") || !strcmp(f->tier, w[i].tier))

@@ -1,6 +1,7 @@
 /* Reading bundles. The format is documented in the man page of d2k-build. */
 #include "bundle.h"
 #include "base64.h"
+#include "cubin.h"
 #include "json.h"
 #include "scan.h"
 #include "../oracle/oracle.h"
@@ -486,4 +487,17 @@ int bundle_serves(const struct bundle *b, const struct task *t, const struct wor
 		failed = bundle_fits(p, t, bytes, e);
 	free(bytes);
 	return failed;
+}
+
+int bundle_remembers(const struct bundle *b, struct err *e)
+{
+	struct err why;
+	int rc = 0;
+
+	for (int i = 0; i < b->nkernels && !rc; i++) {
+		rc = cubin_remembers(b->kernels[i].cubin, b->kernels[i].cubin_bytes, &why);
+		if (rc)
+			err_set(e, "kernel '%.100s': %s", b->kernels[i].name, why.text);
+	}
+	return rc;
 }

@@ -85,6 +85,8 @@ struct plan *bundle_plan(const struct bundle *b, const char *workload);
 /* Whether the plan's buffers are the task's tensors, all of them, with their roles and sizes; sets what it says
  * above. */
 int bundle_fits(struct plan *p, const struct task *t, const size_t *bytes, struct err *e);
+/* Whether a kernel keeps memory from one launch to the next: as cubin_remembers(), with the kernel's name. */
+int bundle_remembers(const struct bundle *b, struct err *e);
 /* Whether there is a plan for this workload, and it fits. */
 int bundle_serves(const struct bundle *b, const struct task *t, const struct workload *w, struct err *e);
 #endif

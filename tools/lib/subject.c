@@ -115,6 +115,8 @@ static enum time_status check_bundle(struct subject *s, bool cpu, const char *bu
 		for (int i = 0; i < s->job.nworkloads && status == TIME_CORRECT; i++)
 			if (bundle_serves(&b, &s->task, s->job.workloads[i], e))
 				status = TIME_TOOL_ERROR;
+		if (status == TIME_CORRECT && bundle_remembers(&b, e))
+			status = TIME_INVALID;
 	}
 	if (!s->source)
 		s->source = xstrdup(b.source ? b.source : "");

@@ -9,7 +9,7 @@ again before it runs.
 import re
 
 # read-only tables of libdevice; they lie in .global, too
-TABLES = {"__cudart_i2opi_f": 24, "__cudart_i2opi_d": 144}  # bytes
+TABLES = {"__cudart_i2opi_f": 24, "__cudart_i2opi_d": 144, "__cudart_sin_cos_coeffs": 128}  # bytes
 _REFLECT = re.compile(r"^\.global \.align 1 \.b8 (_\$_str(?:_\$_\d+)?)\[\d+\] = \{[^}]*\};\n", re.M)
 _SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.S)
 _DECLARATION = re.compile(r"(?<![\w.%$])(?<!\.ptr )\.(global|const|shared|local)\b(?:\s*\.(?:align\s+\d+|\w+))*"
