@@ -94,7 +94,7 @@ static void fits(void)
 		return;
 	p = bundle_plan(&b, "w");
 	is_int(bundle_fits(p, &t, (const size_t[]){ 1024, 512 }, &e), 0, "the plan fits its task");
-	ok(p->buffers[0].input && !p->buffers[1].input && p->buffers[2].tensor == -1, "inputs are known");
+	ok(p->buffers[0].tensor == 0 && p->buffers[1].tensor == 1 && p->buffers[2].tensor == -1, "tensors are known");
 	is_int(bundle_fits(p, &t, (const size_t[]){ 1024, 511 }, &e), -1, "not one of another size: %s", e.text);
 	t.ntensors = 3;
 	is_int(bundle_fits(p, &t, (const size_t[]){ 1024, 512, 4 }, &e), -1, "not one with a tensor more: %s", e.text);
