@@ -4,6 +4,7 @@
 #   make check        set-up and all tests   make check-san   the same tests on ASan+UBSan builds
 #   make lint         gcc, clang, shellcheck make bench       throughput and memory of a filter
 #   make portable     bin/ for a host that lacks our shared libraries
+#   make bench-aa     whether the timer tells same from different; needs a GPU
 #   make check-reference   oracles against PyTorch, where that is installed
 #   make check-gpu         the exploit corpus, on a GPU
 #   make install, make clean
@@ -87,6 +88,11 @@ lint:
 		$(MAKE) CC=$$cc WERROR=-Werror BUILD=build/lint-$$cc BIN=build/lint-$$cc/bin all units; done
 bench: all units
 	D2K_BIN=$(abspath $(BIN)) D2K_BUILD=$(abspath $(BUILD)) tests/bench/passthrough d2k-time
+# the benchmarks of the timer (results/README.md): out/bench is all they need on another machine that has a GPU
+bench-prepare: portable units
+	D2K_BIN=$(abspath $(BIN)) D2K_BUILD=$(abspath $(BUILD)) tests/bench/prepare out/bench
+bench-aa: bench-prepare
+	tests/bench/aa run out/bench out/bench-aa
 check-reference: all
 	tests/reference
 check-gpu: all
@@ -107,4 +113,4 @@ install: all
 	ln -sf $(foreach tool,$(notdir $(TOOLS)),../lib/d2k/bin/$(tool)) $(DESTDIR)$(PREFIX)/bin
 clean:
 	rm -rf build build-san bin
-.PHONY: all units demo check check-san lint bench check-reference check-gpu portable install clean
+.PHONY: all units demo check check-san lint bench bench-prepare bench-aa check-reference check-gpu portable install clean
