@@ -16,8 +16,8 @@ def runs: [.[] | .bench as $b | .task as $task | .time as $time | $time.workload
 
 def facts: {runs: length, measured: map(select(.measured)) | length,
 	excludes_1: map(select(.measured and .off > 0)) | length,
-	worst_percent: (map(.off // 0) | max * 100 | round_to(4)),
-	verdicts: (reduce (.[].verdict // "none") as $v ({}; .[$v] += 1)),
+	worst_percent: ((map(.off // 0) | max // 0) * 100 | round_to(4)),
+	verdicts: (reduce (.[] | .verdict // "none") as $v ({}; .[$v] += 1)),
 	reached_precision: (map(select(.ended_by == "precision")) | length)};
 
 def right($verdict): .verdicts[$verdict] // 0;
