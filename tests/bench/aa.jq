@@ -30,7 +30,7 @@ runs as $all
 | ($all | map(select(.test == "aa" or .test == "ab")) | group_by([.test, -.precision])[]
 	| (group_by(.kernel) | sort_by(.[0].ns // 0)[]
 		| {total: false, test: .[0].test, precision: .[0].precision, kernel: .[0].kernel} + facts
-		+ {ns: (map(.ns | numbers) | median), half_width_percent:
+		+ {ns: (map(.ns | numbers) | median | round_to(1)), half_width_percent:
 			(map(select(.measured) | (.high - .low) * 50) | median | round_to(4)),
 		   placements: (map(.placements | numbers) | median)}
 		+ if .[0].test == "ab" then $long[.[0].kernel] as $t | {slower_by_percent: ($t.ratio | hundredths | round_to(3)),
