@@ -4,6 +4,7 @@
  * here. Each record is handled by a process of its own (tools/lib/gpurun.h), so one that faults or hangs harms no
  * other. With --device cpu the submission runs under Triton's interpreter in a sandbox, on the small smoke workloads,
  * for correctness alone. */
+#include "calibrate.h"
 #include "child.h"
 #include "claim.h"
 #include "die.h"
@@ -23,9 +24,9 @@ static struct {
 	const char *device, *tier, *check_oracle, *dump_oracle, *seed, *dir, *target;
 	struct opt_list workloads;
 	long long seeds;
-	double timeout, hang;
-	bool redo, stages, check_gpu;
-} o = { .device = "0", .seed = "1", .target = "sm_90", .timeout = 120, .hang = 20 };
+	double timeout, hang, precision, max_time;
+	bool redo, stages, check_gpu, calibrate, self_test;
+} o = { .device = "0", .seed = "1", .target = "sm_90", .timeout = 120, .hang = 20, .precision = 0.5, .max_time = 2 };
 
 static const struct opt opts[] = {
 	{ 'd', "device", OPT_STR, &o.device, "N|any|cpu",
@@ -37,8 +38,16 @@ static const struct opt opts[] = {
 	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS",
 		"give up on a record (on the CPU: a workload); waiting for the GPU is free", 0, 0 },
 	{ 0, "hang", OPT_SECONDS, &o.hang, "SECONDS", "give up on one launch (on the CPU: one run)", 0, 0 },
+	{ 'p', "precision", OPT_SECONDS, &o.precision, "PERCENT",
+		"time until the speedup's 95 % interval is this wide to either side; 0.1 for published runs", 0, 0 },
+	{ 0, "max-time", OPT_SECONDS, &o.max_time, "SECONDS", "or until a workload has been timed this long", 0, 0 },
+	{ 0, "self-test", OPT_FLAG, &o.self_test, NULL,
+		"time each submission against itself: the verdict must be \"same\"", 0, 0 },
 	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace a time section that is there", 0, 0 },
 	{ 0, "stages", OPT_FLAG, &o.stages, NULL, "say on stderr where the time of each record went", 0, 0 },
+	OPT_GROUP("without records: what the GPU can do at most"),
+	{ 0, "calibrate", OPT_FLAG, &o.calibrate, NULL,
+		"measure its bandwidth and arithmetic anew, print them, and keep them for floors", 0, 0 },
 	OPT_GROUP("looking at a task's oracle, without records"),
 	{ 0, "check-oracle", OPT_STR, &o.check_oracle, "TASK",
 		"compile it for the host and a GPU, and show what it makes on the host", 0, 0 },
@@ -100,6 +109,12 @@ static void emit_hash(struct buf *out, const char *key, const struct entry *x, b
 	emit_kstr(out, key, there ? json_get_str(x->build, key) : NULL);
 }
 
+/* Whether the task's own baseline or expert is there to be timed. */
+static bool times_own(const struct entry *x, int leg)
+{
+	return !on_cpu() && !o.self_test && x->subject.job.bundle[leg].len;
+}
+
 static void emit_seeds(struct buf *out, const struct job *j)
 {
 	char text[32] = "";
@@ -128,12 +143,13 @@ static void emit_section(struct buf *out, const struct entry *x)
 		emit_kraw(out, "device", result->device.data, result->device.len);
 	else
 		emit_knull(out, "device");
-	emit_kbool(out, "comparable", !on_cpu() && !strcmp(tier(), "bench"));
+	emit_kbool(out, "comparable", !on_cpu() && !strcmp(tier(), "bench") && !o.self_test);
+	emit_kbool(out, "self_test", o.self_test);
 	emit_kstr(out, "tier", tier());
 	emit_seeds(out, &x->subject.job);
 	emit_hash(out, "bundle", x, true);
-	emit_hash(out, "baseline", x, !on_cpu() && x->subject.job.bundle[LEG_BASELINE].len);
-	emit_hash(out, "expert", x, !on_cpu() && x->subject.job.bundle[LEG_EXPERT].len);
+	emit_hash(out, "baseline", x, times_own(x, LEG_BASELINE));
+	emit_hash(out, "expert", x, times_own(x, LEG_EXPERT));
 	outcome_emit(out, result);
 	emit_kgiven(out, "seconds", round(x->seconds * 1e3) / 1e3);
 	emit_kgiven(out, "waited_seconds", round(result->waited * 1e3) / 1e3);
@@ -145,6 +161,8 @@ static enum filter_result finish(struct entry *x, struct buf *out)
 	outcome_settle(&x->outcome);
 	if (o.stages && x->outcome.phases.len)
 		warn("%s: %.4g s: %s", x->r->where, x->seconds, x->outcome.phases.data);
+	if (o.self_test)
+		outcome_verdicts(&x->outcome, x->r->where);
 	emit_section(out, x);
 	return FILTER_ADD;
 }
@@ -161,13 +179,20 @@ static void say_wait(const char *what)
 	warn("waiting for %s", what);
 }
 
+static void say_measure(void)
+{
+	warn("measuring what the GPU can do at most, once");
+}
+
 static enum filter_result run(struct entry *x, struct buf *out)
 {
 	struct err e = { "" };
-	struct demand d = { on_cpu(), gpu_number(), tier(), o.workloads, seeds(), o.hang };
+	struct demand d = { .cpu = on_cpu(), .device = gpu_number(), .tier = tier(), .workloads = o.workloads,
+			    .seeds = seeds(), .hang = o.hang, .precision = o.precision / 100, .max_time = o.max_time,
+			    .self_test = o.self_test };
 	enum time_status status = subject_open(&x->subject, x->r, x->build, &d, &e);
 	struct work work = { .subject = &x->subject, .outcome = &x->outcome, .cpu = on_cpu(), .timeout = o.timeout,
-			     .waits = say_wait };
+			     .waits = say_wait, .measures = say_measure };
 	int rc;
 
 	outcome_init(&x->outcome, &x->subject.job);
@@ -243,6 +268,12 @@ static void check_options(void)
 		die_usage("--dump-oracle needs --dir and one --workload");
 	if (o.dump_oracle && o.check_oracle)
 		die_usage("--check-oracle and --dump-oracle do not go together");
+	if (o.self_test && on_cpu())
+		die_usage("--self-test needs a GPU");
+	if (o.precision <= 0)
+		die_usage("--precision must be above 0");
+	if (o.calibrate && (on_cpu() || o.check_oracle || o.dump_oracle))
+		die_usage("--calibrate needs a GPU, and no oracle");
 	if (o.check_gpu && (!o.check_oracle || on_cpu()))
 		die_usage("--check-gpu needs --check-oracle and a GPU");
 	seed_option();
@@ -275,14 +306,36 @@ static int oracle_by_hand(void)
 	return EXIT_DONE;
 }
 
+/* --calibrate */
+static int calibrate_by_hand(void)
+{
+	struct buf out = BUF_INIT;
+	struct err e = { "" };
+	int rc = calibrate_device(gpu_number(), &out, &e);
+
+	if (rc < 0)
+		die("nothing was measured: %s", e.text);
+	if (rc)
+		warn("no GPU to measure: %s", e.text);
+	else if (e.text[0])
+		warn("not kept, because %s", e.text);
+	if (out.len)
+		fputs(out.data, stdout);
+	buf_release(&out);
+	stdout_close();
+	return rc ? EXIT_AGAIN : EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	struct filter f = { .section = "time", .process = process };
 	int n = opt_parse(&usage, opts, argc, argv);
 
 	check_options();
+	if (o.calibrate)
+		return calibrate_by_hand();	/* an interrupt ends it */
 	if (o.check_oracle || o.dump_oracle)
-		return oracle_by_hand();	/* an interrupt ends it */
+		return oracle_by_hand();	/* the same */
 	child_catch_interrupts();
 	f.redo = o.redo;
 	return filter_run(&f, argv, n);

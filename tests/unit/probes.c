@@ -144,7 +144,7 @@ static void must_fail(struct view *v, int i, const char *out, const char *where,
 	struct buf words = BUF_INIT;
 	struct err e = { "" };
 	struct output o;
-	int rc = compare_output(&v->in, i, (uint64_t)(uintptr_t)out, &o, &e);
+	int rc = compare_output(&v->in, i, (uint64_t)(uintptr_t)out, NULL, &o, &e);
 
 	if (!rc && !o.ok)
 		compare_words(&words, &v->in, &o);
@@ -163,7 +163,7 @@ static void check_output(struct view *v, int i, const char *where)
 	struct output o;
 
 	answer(v, i, out);
-	ok(!compare_output(&v->in, i, (uint64_t)(uintptr_t)out, &o, &e) && o.ok, "%s: %s passes when right %s", where,
+	ok(!compare_output(&v->in, i, (uint64_t)(uintptr_t)out, NULL, &o, &e) && o.ok, "%s: %s passes when right %s", where,
 	   tensors[i].name, e.text);
 	for (size_t p = 0; p < sizeof(probes) / sizeof(*probes); p++) {
 		answer(v, i, out);
@@ -201,7 +201,7 @@ static void check_bands(struct view *v, const char *where)
 	is_int(set_bands(&v->l, &v->set, NULL, &words, &e), 1, "a byte before the first");
 	first[-1] ^= 1;
 	if (!ok(!engine_alloc(v->in.engine, v->l.size, &other.base, &e) &&
-		!set_make(&v->l, &other, 1, 1, false, &e), "another set %s", e.text))
+		!set_make(&v->l, &other, 1, 1, &e), "another set %s", e.text))
 		return;
 	is_int(set_inputs(&v->l, &v->set, &other, &words, &e), 0, "the same inputs");
 	first[v->in.bytes[0] - 1] ^= 1;

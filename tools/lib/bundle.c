@@ -465,7 +465,6 @@ int bundle_fits(struct plan *p, const struct task *t, const size_t *bytes, struc
 		if (b->bytes != bytes[b->tensor])
 			return err_set(e, "the plan's '%s' has %zu bytes, the task's %zu", b->name, b->bytes,
 				       bytes[b->tensor]);
-		b->input = t->tensors[b->tensor].role != ROLE_OUT;
 		found++;
 	}
 	return found == t->ntensors ? 0 : err_set(e, "the plan has %d of the task's %d tensors", found, t->ntensors);

@@ -46,7 +46,6 @@ struct plan_buffer {
 	size_t bytes;
 	bool scratch;
 	int tensor;			/* number in the task, -1: scratch; set by bundle_fits */
-	bool input;			/* in or inout of the task; set by bundle_fits */
 };
 
 struct plan {

@@ -1,10 +1,9 @@
-/* Judging outputs: the engine makes the sums, this decides and words. */
+/* Judging outputs: the engine makes the sums, this decides. */
 #include "compare.h"
 #include "element.h"
-#include "emit.h"
-#include "../oracle/oracle.h"
-#include "../oracle/kernels.h"
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +46,19 @@ static double relative(double x, double reference)
 	return x > 0 ? INFINITY : 0;
 }
 
+static void judge_steps(struct figure *f, const struct check *c, const struct partial *p, long long n)
+{
+	double all = n > 0 ? (double)n : 1;
+
+	f->value = 1 - (double)p->over_one / all;
+	f->limit = c->share;
+	f->steps = p->steps;
+	f->max_steps = (long long)c->max;
+	f->equal = 1 - (double)p->mismatch / all;
+	f->least_equal = c->equal;
+	f->ok = f->value >= c->share && !p->over_max && f->equal >= c->equal;
+}
+
 static struct figure judge(const struct check *c, const struct partial *p, long long n)
 {
 	struct figure f = { .metric = c->metric, .limit = c->max };
@@ -66,11 +78,7 @@ static struct figure judge(const struct check *c, const struct partial *p, long 
 		f.ok = !p->mismatch;
 		break;
 	case METRIC_ULP:
-		f.value = n > 0 ? 1 - (double)p->over_one / (double)n : 1;
-		f.limit = c->share;
-		f.steps = p->steps;
-		f.max_steps = (long long)c->max;
-		f.ok = f.value >= c->share && !p->over_max;
+		judge_steps(&f, c, p, n);
 		break;
 	}
 	return f;
@@ -91,14 +99,66 @@ static long long show(const struct output *o, const struct partial *p)
 	return p->worst_at;
 }
 
-int compare_output(struct instance *in, int i, uint64_t got, struct output *o, struct err *e)
+/* What counts as wrong: see compare.h. */
+static struct rule rule_of(const struct output *o, const struct partial *p)
+{
+	struct rule none = { INFINITY, LLONG_MAX }, r = none;
+	double rms = sqrt(p->ref2 / (double)o->elements);
+
+	for (int k = 0; k < o->n; k++) {
+		const struct figure *f = &o->figure[k];
+
+		if (f->ok)
+			continue;
+		if (f->metric == METRIC_RFE)
+			r.over = 2 * f->limit * rms;
+		else if (f->metric == METRIC_MAXN)
+			r.over = f->limit * rms;
+		else if (f->metric == METRIC_EXACT)
+			r.steps = 0;
+		else
+			r.steps = f->value < f->limit ? 1 : f->steps > f->max_steps ? f->max_steps : 0;
+		return r;
+	}
+	return none;
+}
+
+/* Counts and describes what is wrong. Should that not work, for want of memory say, the verdict stands without it. */
+static void look_closer(struct instance *in, int i, uint64_t got, const struct before *was, const struct partial *p,
+			struct output *o)
+{
+	struct rule rule = rule_of(o, p);
+	struct buf words = BUF_INIT;
+	struct err ignored;
+
+	if (pattern_find(in, i, got, &rule, was, &o->wrong, &words, &ignored))
+		o->wrong = -1;
+	else
+		snprintf(o->pattern, sizeof(o->pattern), "%s", words.data);
+	buf_release(&words);
+}
+
+static int read_shown(struct instance *in, int i, uint64_t got, struct output *o, struct err *e)
+{
+	enum dtype t = in->task->tensors[i].dtype;
+	char element[8];
+
+	if (o->worst_at < 0)
+		return 0;
+	if (engine_read(in->engine, &o->expected, in->ref[i] + 8 * (uint64_t)o->worst_at, sizeof(double), e) ||
+	    engine_read(in->engine, element, got + (uint64_t)o->worst_at * dtype_size[t], dtype_size[t], e))
+		return -1;
+	o->got = element_get(t, element);
+	return 0;
+}
+
+int compare_output(struct instance *in, int i, uint64_t got, const struct before *was, struct output *o, struct err *e)
 {
 	const struct tensor *t = &in->task->tensors[i];
 	long long max_steps = 1;
 	struct partial p;
-	char element[8];
 
-	*o = (struct output){ .tensor = t, .elements = in->elements[i], .wrong = -1, .ok = true };
+	*o = (struct output){ .tensor = t, .elements = in->elements[i], .ok = true };
 	for (int k = 0; k < t->nchecks; k++)
 		if (t->check[k].metric == METRIC_ULP)
 			max_steps = (long long)t->check[k].max;
@@ -111,110 +171,44 @@ int compare_output(struct instance *in, int i, uint64_t got, struct output *o, s
 	for (int k = 0; k < t->nchecks; k++) {
 		o->figure[o->n++] = judge(&t->check[k], &p, o->elements);
 		o->ok = o->ok && o->figure[k].ok;
-		if (t->check[k].metric == METRIC_EXACT)
-			o->wrong = p.mismatch;
-		else if (t->check[k].metric == METRIC_ULP)
-			o->wrong = p.over_max ? p.over_max : o->figure[k].ok ? 0 : p.over_one;
 	}
 	o->nonfinite = p.nonfinite;
 	o->ok = o->ok && !p.nonfinite;
 	o->worst_at = show(o, &p);
-	if (o->worst_at < 0)
-		return 0;
-	if (engine_read(in->engine, &o->expected, in->ref[i] + 8 * (uint64_t)o->worst_at, sizeof(double), e) ||
-	    engine_read(in->engine, element, got + (uint64_t)o->worst_at * dtype_size[t->dtype], dtype_size[t->dtype],
-			e))
-		return -1;
-	o->got = element_get(t->dtype, element);
-	return 0;
+	if (!o->ok)
+		look_closer(in, i, got, was, &p, o);
+	return read_shown(in, i, got, o, e);
 }
 
-static void index_text(struct buf *out, const struct instance *in, const struct output *o)
-{
-	long long shape[TASK_DIMS], index[TASK_DIMS], n, at = o->worst_at;
-	struct err ignored;
+/* ---- figures as parts of their limits */
 
-	if (tensor_elements(o->tensor, in->workload, shape, &n, &ignored))
-		return;
-	for (int d = o->tensor->ndim; d-- > 0;) {
-		index[d] = at % shape[d];
-		at /= shape[d];
+int compare_measures(const struct figure *f, struct measure m[MEASURES])
+{
+	int n = 0;
+
+	if (f->metric != METRIC_ULP) {
+		m[n++] = (struct measure){ metric_name[f->metric], f->value, f->limit };
+		return n;
 	}
-	buf_addch(out, '[');
-	for (int d = 0; d < o->tensor->ndim; d++)
-		buf_addf(out, "%s%lld", d ? "," : "", index[d]);
-	buf_addch(out, ']');
+	m[n++] = (struct measure){ "ulp.share", 1 - f->value, 1 - f->limit };
+	m[n++] = (struct measure){ "ulp.max", (double)f->steps, (double)f->max_steps };
+	if (f->least_equal > 0)
+		m[n++] = (struct measure){ "ulp.equal", 1 - f->equal, 1 - f->least_equal };
+	return n;
 }
 
-void compare_emit(struct buf *out, const struct instance *in, const struct output *o)
+double compare_used(const struct measure *m)
 {
-	struct buf index = BUF_INIT;
-
-	emit_open(out, '{');
-	emit_kstr(out, "name", o->tensor->name);
-	emit_key(out, "metrics");
-	emit_open(out, '[');
-	for (int k = 0; k < o->n; k++) {
-		emit_open(out, '{');
-		emit_kstr(out, "metric", metric_name[o->figure[k].metric]);
-		emit_knum(out, "value", o->figure[k].value);
-		emit_kgiven(out, "limit", o->figure[k].limit);
-		if (o->figure[k].metric == METRIC_ULP) {
-			emit_kint(out, "steps", o->figure[k].steps);
-			emit_kint(out, "max_steps", o->figure[k].max_steps);
-		}
-		emit_kbool(out, "ok", o->figure[k].ok);
-		emit_close(out, '}');
-	}
-	emit_close(out, ']');
-	if (o->wrong >= 0)
-		emit_kint(out, "wrong", o->wrong);
-	else
-		emit_knull(out, "wrong");
-	emit_kint(out, "nonfinite", o->nonfinite);
-	if (o->worst_at >= 0) {
-		index_text(&index, in, o);
-		emit_key(out, "worst");
-		emit_open(out, '{');
-		emit_kraw(out, "index", index.data ? index.data : "[]", index.data ? index.len : 2);
-		emit_knum(out, "expected", o->expected);
-		emit_knum(out, "got", o->got);
-		emit_close(out, '}');
-	} else {
-		emit_knull(out, "worst");
-	}
-	emit_close(out, '}');
-	buf_release(&index);
+	return relative(m->value, m->limit);
 }
 
-void compare_words(struct buf *out, const struct instance *in, const struct output *o)
+double compare_worst(const struct output *o)
 {
-	const char *join = ": ";
+	double worst = o->nonfinite ? INFINITY : 0;
+	struct measure m[MEASURES];
 
-	buf_addf(out, "output %s", o->tensor->name);
-	if (o->nonfinite) {
-		buf_addf(out, "%s%lld of %lld elements are not finite", join, o->nonfinite, o->elements);
-		join = ", ";
-	}
-	for (int k = 0; k < o->n; k++) {
-		const struct figure *f = &o->figure[k];
-
-		if (f->ok)
-			continue;
-		if (f->metric == METRIC_EXACT)
-			buf_addf(out, "%s%lld of %lld elements differ", join, o->wrong, o->elements);
-		else if (f->metric == METRIC_ULP)
-			buf_addf(out, "%s%.4f %% within one step of %s (at least %.4f %% needed), "
-				 "largest distance %lld steps (at most %lld)", join, 100 * f->value, dtype_name[o->tensor->dtype],
-				 100 * f->limit, f->steps, f->max_steps);
-		else
-			buf_addf(out, "%s%s %.3g (at most %.3g)", join, metric_name[f->metric], f->value, f->limit);
-		join = ", ";
-	}
-	if (o->worst_at >= 0) {
-		buf_addstr(out, "; at ");
-		index_text(out, in, o);
-		/* the sign of a NaN, which printf shows, means nothing */
-		buf_addf(out, " expected %.6g, got %.6g", o->expected, isnan(o->got) ? (double)NAN : o->got);
-	}
+	for (int k = 0; k < o->n; k++)
+		for (int j = compare_measures(&o->figure[k], m); j-- > 0;)
+			worst = fmax(worst, compare_used(&m[j]));
+	return worst;
 }

@@ -168,11 +168,11 @@ static int interpret(struct bench *b, double seconds, struct err *e)
 
 static void examine(struct bench *b)
 {
-	const struct exam x = { .l = &b->l, .read = &b->set, .written = &b->set, .pristine = &b->pristine,
+	const struct exam x = { .l = &b->l, .set = &b->set, .pristine = &b->pristine,
 				.keep = &b->r };
 	struct buf words = BUF_INIT;
 	struct err e = { "" };
-	int rc = set_make(&b->l, &b->pristine, b->set.seed, b->set.poison, false, &e) ||
+	int rc = set_make(&b->l, &b->pristine, b->set.seed, b->set.poison, &e) ||
 		 set_reference(&b->l, &b->pristine, &e) ? -1 : exam_run(&x, &words, &e);
 
 	if (rc < 0)
@@ -187,7 +187,7 @@ static void run_seed(struct bench *b, int n)
 	uint64_t seed = b->job->seeds[n];
 	struct err e = { "" };
 
-	if (set_make(&b->l, &b->set, seed, ~seed, n % 2 == 0, &e) || interpret(b, b->job->hang, &e))
+	if (set_make(&b->l, &b->set, seed, n % 2 ? ~seed & ~1ULL : ~seed | 1, &e) || interpret(b, b->job->hang, &e))
 		result_fail(&b->r, TIME_TOOL_ERROR, "%s", e.text);
 	else if (b->r.status == TIME_CORRECT)
 		examine(b);

@@ -37,14 +37,25 @@ enum {
 };
 
 enum {
+	CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
 	CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+	CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
+	CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37,
 	CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
 	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
 	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+	CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
+	CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
+	CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
 	CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+	CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
+	CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 111,
 };
 
 enum {
+	CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+	CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+	CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
 	CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
 	CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
 };
@@ -53,6 +64,7 @@ enum { CU_FUNC_CACHE_PREFER_SHARED = 1 };
 enum { CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6 };
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1 };
+enum { CU_EVENT_RECORD_EXTERNAL = 1 };
 
 enum {
 	CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
@@ -114,6 +126,7 @@ enum {
 	F(cuMemFree_v2, (CUdeviceptr p)) \
 	F(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t n, CUstream s)) \
 	F(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t n, CUstream s)) \
+	F(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s)) \
 	F(cuMemsetD8Async, (CUdeviceptr p, unsigned char value, size_t n, CUstream s)) \
 	F(cuStreamCreate, (CUstream *s, unsigned flags)) \
 	F(cuStreamSynchronize, (CUstream s)) \
@@ -127,6 +140,7 @@ enum {
 	F(cuGraphDestroy, (CUgraph g)) \
 	F(cuEventCreate, (CUevent *ev, unsigned flags)) \
 	F(cuEventRecord, (CUevent ev, CUstream s)) \
+	F(cuEventRecordWithFlags, (CUevent ev, CUstream s, unsigned flags)) \
 	F(cuEventElapsedTime, (float *ms, CUevent from, CUevent to)) \
 	F(cuEventDestroy_v2, (CUevent ev)) \
 	F(cuModuleLoadData, (CUmodule *m, const void *image)) \
@@ -141,5 +155,10 @@ enum {
 
 /* Absent from older drivers; checked before use. */
 #define CUDA_OPTIONAL(F) \
-	F(cuFuncGetParamInfo, (CUfunction f, size_t index, size_t *offset, size_t *size))
+	F(cuFuncGetParamInfo, (CUfunction f, size_t index, size_t *offset, size_t *size)) \
+	F(cuFuncGetAttribute, (int *value, int attribute, CUfunction f)) \
+	F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, CUfunction f, int threads, size_t shared)) \
+	F(cuOccupancyMaxActiveClusters, (int *clusters, CUfunction f, const CUlaunchConfig *c)) \
+	F(cuProfilerStart, (void)) \
+	F(cuProfilerStop, (void))
 #endif

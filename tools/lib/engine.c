@@ -6,6 +6,8 @@
 #include "hash.h"
 #include "nvrtc.h"
 #include "store.h"
+#include "../oracle/oracle.h"
+#include "../oracle/kernels.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,6 +282,22 @@ int engine_run(struct engine *x, const char *kernel, const void *args, long long
 int engine_run_grid(struct engine *x, const char *kernel, const void *args, const unsigned grid[3], struct err *e)
 {
 	return launch(x, kernel, args, 0, grid, BLOCK, e);
+}
+
+int engine_scrub(struct engine *x, uint64_t seed, struct err *e)
+{
+	struct words w = { .seed = seed };
+	const struct gpu_info *info = x->gpu ? gpu_info(x->gpu) : NULL;
+	long long n = info ? info->shared_max / 8 : 0;
+	void *params[2] = { &w, &n };
+	struct gpu_launch l = { .params = params, .block = 1024, .shared = (unsigned)n * 8 };
+
+	if (!info)
+		return 0;
+	l.func = find(x, "scrub", e);
+	l.grid[0] = (unsigned)info->sm_count;
+	l.grid[1] = l.grid[2] = 1;
+	return !l.func || gpu_function_allow(x->gpu, l.func, l.shared, 1, e) || gpu_launch(x->gpu, &l, e) ? -1 : 0;
 }
 
 int engine_read(struct engine *x, void *to, uint64_t from, size_t n, struct err *e)

@@ -24,6 +24,8 @@ void engine_free(struct engine *x, uint64_t p);
 int engine_run(struct engine *x, const char *kernel, const void *args, long long n, struct err *e);
 /* The same with a grid of blocks for kernels that need one on the GPU (256 threads each); the host ignores it. */
 int engine_run_grid(struct engine *x, const char *kernel, const void *args, const unsigned grid[3], struct err *e);
+/* Overwrites what kernels left in the multiprocessors' shared memory. */
+int engine_scrub(struct engine *x, uint64_t seed, struct err *e);
 int engine_read(struct engine *x, void *to, uint64_t from, size_t n, struct err *e);
 int engine_fill(struct engine *x, uint64_t p, uint8_t value, size_t n, struct err *e);
 int engine_write(struct engine *x, uint64_t to, const void *from, size_t n, struct err *e);

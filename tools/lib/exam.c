@@ -1,6 +1,30 @@
 /* Examining a run. */
 #include "exam.h"
 
+enum { WORDS_ENOUGH = 250 };	/* a message stays a line that can be read */
+
+static void add_words(struct buf *words, const struct instance *in, const struct output *o)
+{
+	if (words->len < WORDS_ENOUGH) {
+		buf_addstr(words, words->len ? "; " : "");
+		compare_words(words, in, o);
+	} else {
+		buf_addf(words, "; output %s is wrong, too", o->tensor->name);
+	}
+}
+
+/* What lay where an output is, before the run. */
+static struct before before(const struct exam *x, int i)
+{
+	struct before was = { 0 };
+
+	if (x->l->in->task->tensors[i].role == ROLE_INOUT)
+		was.same = set_tensor(x->l, x->pristine, i);
+	else
+		was = (struct before){ .base = x->set->base, .poison = x->set->poison };
+	return was;
+}
+
 /* 0 when every output is right, 1 when not, -1 error. All are looked at. */
 static int outputs(const struct exam *x, struct buf *words, struct err *e)
 {
@@ -9,20 +33,18 @@ static int outputs(const struct exam *x, struct buf *words, struct err *e)
 
 	for (int i = 0; i < in->task->ntensors; i++) {
 		const struct tensor *t = &in->task->tensors[i];
-		const struct set *s = t->role == ROLE_OUT ? x->written : x->read;
+		struct before was = before(x, i);
 		struct output o;
 
 		if (t->role == ROLE_IN)
 			continue;
-		if (compare_output(in, i, set_tensor(x->l, s, i), &o, e))
+		if (compare_output(in, i, set_tensor(x->l, x->set, i), &was, &o, e))
 			return -1;
 		if (x->keep)
 			result_keep(x->keep, &o);
-		if (!o.ok) {
-			if (wrong++)
-				buf_addstr(words, "; ");
-			compare_words(words, in, &o);
-		}
+		if (!o.ok)
+			add_words(words, in, &o);
+		wrong += !o.ok;
 	}
 	return wrong > 0;
 }
@@ -32,10 +54,8 @@ int exam_run(const struct exam *x, struct buf *words, struct err *e)
 	int rc = outputs(x, words, e);
 
 	if (!rc)
-		rc = set_inputs(x->l, x->read, x->pristine, words, e);
+		rc = set_inputs(x->l, x->set, x->pristine, words, e);
 	if (!rc)
-		rc = set_bands(x->l, x->written, x->scratch, words, e);
-	if (!rc && x->read != x->written)
-		rc = set_bands(x->l, x->read, NULL, words, e);
+		rc = set_bands(x->l, x->set, x->scratch, words, e);
 	return rc;
 }

@@ -7,9 +7,9 @@
 
 struct exam {
 	const struct layout *l;
-	const struct set *read, *written;	/* may be one set; what is input and output lies in the one read */
+	const struct set *set;			/* that it ran on */
 	const struct set *pristine;		/* the same inputs, made anew */
-	const struct scratch *scratch;		/* in the set written; NULL: none */
+	const struct scratch *scratch;		/* in the set; NULL: none */
 	struct result *keep;			/* takes the figures; NULL: nobody */
 };
 

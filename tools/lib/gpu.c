@@ -21,6 +21,7 @@ struct gpu {
 	CUcontext context;
 	CUstream stream;
 	CUresult last;		/* of the last failure */
+	bool recording;		/* a graph */
 	struct gpu_info info;
 };
 
@@ -81,6 +82,14 @@ static void driver_version(char *out, size_t n)
 	buf_release(&b);
 }
 
+/* An attribute that one can do without; 0 when the driver does not tell. */
+static int may_have(const struct gpu *g, int attribute)
+{
+	int value;
+
+	return cu.cuDeviceGetAttribute(&value, attribute, g->device) == CUDA_SUCCESS && value > 0 ? value : 0;
+}
+
 static int read_info(struct gpu *g, struct err *e)
 {
 	struct gpu_info *i = &g->info;
@@ -103,6 +112,9 @@ static int read_info(struct gpu *g, struct err *e)
 	for (int k = 0; k < 16; k++)
 		p += sprintf(p, "%s%02x", k == 0 || k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "",
 			     (unsigned char)u.bytes[k]);
+	i->clock_khz = may_have(g, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+	i->memory_khz = may_have(g, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+	i->bus_bits = may_have(g, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
 	driver_version(i->driver, sizeof(i->driver));
 	i->cc = major * 10 + minor;
 	i->l2_bytes = l2;
@@ -139,6 +151,8 @@ int gpu_start(struct gpu *g, struct err *e)
 {
 	struct err ignored;
 
+	if (g->stream)
+		return 0;
 	if (CALL(g, e, cuDevicePrimaryCtxRetain, &g->context, g->device) || CALL(g, e, cuCtxSetCurrent, g->context) ||
 	    CALL(g, e, cuStreamCreate, &g->stream, CU_STREAM_NON_BLOCKING))
 		return -1;
@@ -223,25 +237,32 @@ int gpu_write(struct gpu *g, uint64_t to, const void *from, size_t n, struct err
 	return gpu_sync(g, e);
 }
 
+int gpu_copy(struct gpu *g, uint64_t to, uint64_t from, size_t n, struct err *e)
+{
+	return n ? CALL(g, e, cuMemcpyDtoDAsync_v2, to, from, n, g->stream) : 0;
+}
+
 int gpu_sync(struct gpu *g, struct err *e)
 {
 	return CALL(g, e, cuStreamSynchronize, g->stream);
+}
+
+int gpu_busy(struct gpu *g, struct err *e)
+{
+	CUresult code = cu.cuStreamQuery(g->stream);
+
+	return code == CUDA_ERROR_NOT_READY ? 1 : check(g, code, "cuStreamQuery", e);
 }
 
 int gpu_wait(struct gpu *g, double seconds, struct err *e)
 {
 	static const struct timespec nap = { 0, 50000 };
 	double end = clock_now() + seconds;
+	int rc;
 
-	for (;;) {
-		CUresult code = cu.cuStreamQuery(g->stream);
-
-		if (code != CUDA_ERROR_NOT_READY)
-			return check(g, code, "cuStreamQuery", e);
-		if (clock_now() > end)
-			return 1;
+	while ((rc = gpu_busy(g, e)) > 0 && clock_now() < end)
 		nanosleep(&nap, NULL);
-	}
+	return rc;
 }
 
 /* ---- code */
@@ -300,12 +321,13 @@ int gpu_function_allow(struct gpu *g, void *func, unsigned shared, unsigned clus
 	return 0;
 }
 
-int gpu_launch(struct gpu *g, const struct gpu_launch *l, struct err *e)
+/* The driver's form of a launch; attributes lie in a, of which there are four at most. */
+static CUlaunchConfig config(const struct gpu *g, const struct gpu_launch *l, CUlaunchAttribute a[4])
 {
-	CUlaunchAttribute a[4] = { 0 };
 	CUlaunchConfig c = { .grid_x = l->grid[0], .grid_y = l->grid[1], .grid_z = l->grid[2], .block_x = l->block,
 			     .block_y = 1, .block_z = 1, .shared = l->shared, .stream = g->stream, .attrs = a };
 
+	memset(a, 0, 4 * sizeof(*a));
 	if (l->pdl) {
 		a[c.nattrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
 		a[c.nattrs++].value.serialization = 1;
@@ -322,8 +344,63 @@ int gpu_launch(struct gpu *g, const struct gpu_launch *l, struct err *e)
 		a[c.nattrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
 		a[c.nattrs++].value.scheduling = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
 	}
+	return c;
+}
+
+int gpu_launch(struct gpu *g, const struct gpu_launch *l, struct err *e)
+{
+	CUlaunchAttribute a[4];
+	CUlaunchConfig c = config(g, l, a);
+
 	return CALL(g, e, cuLaunchKernelEx, &c, l->func, l->params, NULL);
 }
+
+/* ---- what code takes */
+
+void gpu_multiprocessor(const struct gpu *g, struct gpu_multiprocessor *m)
+{
+	*m = (struct gpu_multiprocessor){
+		.registers = may_have(g, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+		.threads = may_have(g, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+		.blocks = may_have(g, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),
+		.shared = may_have(g, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+		.reserved = may_have(g, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK),
+	};
+}
+
+static int code_attribute(void *func, int attribute)
+{
+	int value;
+
+	return cu.cuFuncGetAttribute && !cu.cuFuncGetAttribute(&value, attribute, func) ? value : -1;
+}
+
+void gpu_code(const struct gpu *g, const struct gpu_launch *l, struct gpu_code *out)
+{
+	CUlaunchAttribute a[4];
+	CUlaunchConfig c = config(g, l, a);
+
+	*out = (struct gpu_code){ .registers = code_attribute(l->func, CU_FUNC_ATTRIBUTE_NUM_REGS),
+				  .local = code_attribute(l->func, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+				  .shared = code_attribute(l->func, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) };
+	if (!cu.cuOccupancyMaxActiveBlocksPerMultiprocessor ||
+	    cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&out->blocks, l->func, (int)l->block, l->shared))
+		out->blocks = -1;
+	if (l->cluster < 2 || !cu.cuOccupancyMaxActiveClusters ||
+	    cu.cuOccupancyMaxActiveClusters(&out->clusters, l->func, &c))
+		out->clusters = -1;
+}
+
+void gpu_profile(struct gpu *g, bool on)
+{
+	(void)g;
+	if (on && cu.cuProfilerStart)
+		cu.cuProfilerStart();
+	else if (!on && cu.cuProfilerStop)
+		cu.cuProfilerStop();
+}
+
+/* ---- tensor maps */
 
 int gpu_map_type(const char *dtype)
 {
@@ -352,7 +429,10 @@ int gpu_tensormap(struct gpu *g, const struct gpu_tensormap *m, uint64_t address
 
 int gpu_record_begin(struct gpu *g, struct err *e)
 {
-	return CALL(g, e, cuStreamBeginCapture_v2, g->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	if (CALL(g, e, cuStreamBeginCapture_v2, g->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
+		return -1;
+	g->recording = true;
+	return 0;
 }
 
 void *gpu_record_end(struct gpu *g, struct err *e)
@@ -360,6 +440,7 @@ void *gpu_record_end(struct gpu *g, struct err *e)
 	CUgraph graph = NULL;
 	CUgraphExec x = NULL;
 
+	g->recording = false;
 	if (CALL(g, e, cuStreamEndCapture, g->stream, &graph))
 		return NULL;
 	if (!CALL(g, e, cuGraphInstantiateWithFlags, &x, graph, 0) && CALL(g, e, cuGraphUpload, x, g->stream)) {
@@ -374,6 +455,7 @@ void gpu_record_drop(struct gpu *g)
 {
 	CUgraph graph = NULL;
 
+	g->recording = false;
 	cu.cuStreamEndCapture(g->stream, &graph);
 	if (graph)
 		cu.cuGraphDestroy(graph);
@@ -400,6 +482,8 @@ void *gpu_event(struct gpu *g, struct err *e)
 
 int gpu_event_record(struct gpu *g, void *event, struct err *e)
 {
+	if (g->recording)
+		return CALL(g, e, cuEventRecordWithFlags, event, g->stream, CU_EVENT_RECORD_EXTERNAL);
 	return CALL(g, e, cuEventRecord, event, g->stream);
 }
 

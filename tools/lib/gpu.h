@@ -20,6 +20,7 @@ struct gpu_info {
 	int sm_count;
 	long long l2_bytes, memory_bytes;
 	int shared_max;		/* bytes one block may opt in to */
+	int clock_khz, memory_khz, bus_bits;	/* highest clocks, width of the memory; 0 where the driver does not tell */
 };
 
 struct gpu;
@@ -30,6 +31,7 @@ int gpu_count(struct err *e);
 struct gpu *gpu_open(int ordinal, struct gpu_info *info, struct err *e);
 /* Forgets a device that was not started. */
 void gpu_close(struct gpu *g);
+/* Makes the context; nothing when there is one. */
 int gpu_start(struct gpu *g, struct err *e);
 /* "sm_90" */
 void gpu_arch(const struct gpu *g, char out[16]);
@@ -44,7 +46,10 @@ int gpu_memory_free(struct gpu *g, size_t *n, struct err *e);
 int gpu_fill(struct gpu *g, uint64_t p, uint8_t value, size_t n, struct err *e);
 int gpu_read(struct gpu *g, void *to, uint64_t from, size_t n, struct err *e);
 int gpu_write(struct gpu *g, uint64_t to, const void *from, size_t n, struct err *e);
+int gpu_copy(struct gpu *g, uint64_t to, uint64_t from, size_t n, struct err *e);
 int gpu_sync(struct gpu *g, struct err *e);
+/* 0 nothing is running, 1 something is, -1 error. */
+int gpu_busy(struct gpu *g, struct err *e);
 /* Waits at most `seconds`: 0 done, 1 still running, -1 error. */
 int gpu_wait(struct gpu *g, double seconds, struct err *e);
 
@@ -64,6 +69,24 @@ struct gpu_launch {
 	void **params;
 };
 int gpu_launch(struct gpu *g, const struct gpu_launch *l, struct err *e);
+
+/* What one multiprocessor has; 0: the driver does not tell. */
+struct gpu_multiprocessor {
+	int registers, threads, blocks;
+	int shared, reserved;	/* bytes; those of each block that the driver keeps */
+};
+void gpu_multiprocessor(const struct gpu *g, struct gpu_multiprocessor *m);
+/* What a function's code takes, and how much of a launch of it the device holds at a time; -1: the driver does not
+ * tell. */
+struct gpu_code {
+	int registers, local;	/* per thread; bytes, for spills and what is indexed at run time */
+	int shared;		/* bytes per block, besides those that a launch adds */
+	int blocks;		/* held by a multiprocessor */
+	int clusters;		/* by the device, where the launch has clusters */
+};
+void gpu_code(const struct gpu *g, const struct gpu_launch *l, struct gpu_code *c);
+/* What is launched between on and off is what a profiler of the whole process, told so, looks at. */
+void gpu_profile(struct gpu *g, bool on);
 
 /* A TMA descriptor for a tensor of the given rank, innermost dimension first; 128 bytes at out (64-byte aligned). */
 struct gpu_tensormap {
@@ -86,6 +109,7 @@ int gpu_graph_run(struct gpu *g, void *graph, struct err *e);
 void gpu_graph_free(struct gpu *g, void *graph);
 
 void *gpu_event(struct gpu *g, struct err *e);
+/* Puts the event behind what was given so far; while a graph is recorded, it becomes part of the graph. */
 int gpu_event_record(struct gpu *g, void *event, struct err *e);
 /* Nanoseconds between two events that have passed. */
 int gpu_event_ns(struct gpu *g, void *from, void *to, double *ns, struct err *e);

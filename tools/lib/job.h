@@ -20,5 +20,8 @@ struct job {
 	int nseeds;
 	int device;			/* ordinal, or CLAIM_ANY */
 	double hang;			/* seconds a single step may take */
+	double precision;		/* half-width of a ratio's 95 % interval that ends the timing of a workload ... */
+	double max_time;		/* ... and the seconds that do */
+	bool self_test;			/* all legs are the candidate's */
 };
 #endif

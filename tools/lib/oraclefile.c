@@ -149,6 +149,7 @@ static int emit_tensor(struct buf *out, const struct tensor *t, const struct wor
 		emit_kstr(out, "metric", metric_name[t->check[k].metric]);
 		emit_kgiven(out, "max", t->check[k].max);
 		emit_kgiven(out, "share", t->check[k].share);
+		emit_kgiven(out, "equal", t->check[k].equal);
 		emit_close(out, '}');
 	}
 	emit_close(out, ']');

@@ -22,7 +22,7 @@ static int make_timed(struct view *v, uint64_t seed, double *inputs, double *ref
 {
 	double start, middle;
 
-	if (set_make(&v->l, &v->set, seed, seed, false, e) || settle(v, e))
+	if (set_make(&v->l, &v->set, seed, seed, e) || settle(v, e))
 		return -1;
 	start = clock_now();
 	if (set_generate(&v->l, &v->set, e) || settle(v, e))

@@ -47,6 +47,16 @@ static struct outcome_workload *find(struct outcome *o, const char *id)
 	return NULL;
 }
 
+static void take_interval(struct outcome_workload *w, const struct json *j)
+{
+	const struct json *low = json_first(json_get(j, "speedup_ci"));
+	const char *verdict = json_get_str(j, "verdict");
+
+	w->low = json_num(low, NAN);
+	w->high = json_num(json_next(low), NAN);
+	w->same = verdict && !strcmp(verdict, "same");
+}
+
 static void take_result(struct outcome *o, const char *text)
 {
 	struct err e;
@@ -60,6 +70,7 @@ static void take_result(struct outcome *o, const char *text)
 		w->message = message ? xstrdup(message) : NULL;
 		w->speedup = json_get_num(j, "speedup", NAN);
 		w->vs_expert = json_get_num(j, "vs_expert", NAN);
+		take_interval(w, j);
 	}
 	json_free(j);
 }
@@ -140,6 +151,21 @@ void outcome_settle(struct outcome *o)
 	o->status = o->workload[bad].status == TIME_NOT_RUN ? TIME_TOOL_ERROR : o->workload[bad].status;
 	buf_addf(&o->reason, "%s: %s", o->job->workloads[bad]->id,
 		 o->workload[bad].message ? o->workload[bad].message : time_status_name[o->workload[bad].status]);
+}
+
+void outcome_verdicts(const struct outcome *o, const char *where)
+{
+	for (int k = 0; k < o->job->nworkloads; k++) {
+		const struct outcome_workload *w = &o->workload[k];
+
+		if (isnan(w->speedup))
+			warn("%s: %s: not timed: %s", where, o->job->workloads[k]->id,
+			     w->message ? w->message : time_status_name[w->status]);
+		else
+			warn("%s: %s: %s: %.5f (%.5f to %.5f), noise floor %.2g %%", where, o->job->workloads[k]->id,
+			     w->same ? "same" : "NOT the same", w->speedup, w->low, w->high,
+			     50 * (w->high - w->low) / w->speedup);
+	}
 }
 
 /* Geometric mean over all workloads; NaN when one lacks the figure or the record is not correct. */

@@ -18,6 +18,8 @@ struct outcome {
 		enum time_status status;
 		char *message;
 		double speedup, vs_expert;	/* NaN: null */
+		double low, high;		/* of the speedup's interval */
+		bool same;			/* the verdict */
 	} *workload;
 	bool ended;			/* the worker said so, or it is known in which workload it went away */
 };
@@ -30,6 +32,8 @@ void outcome_line(struct outcome *o, const char *line);
 void outcome_close(struct outcome *o, int i, enum time_status missing, const char *why);
 /* Status and reason of the record from its workloads, unless the whole failed. */
 void outcome_settle(struct outcome *o);
+/* After --self-test: the verdict on each workload and the noise floor, as messages that begin with `where`. */
+void outcome_verdicts(const struct outcome *o, const char *where);
 /* "workloads", "speedup", "vs_expert" members. */
 void outcome_emit(struct buf *out, const struct outcome *o);
 #endif

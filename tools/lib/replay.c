@@ -107,6 +107,7 @@ static int open_step(struct replay *r, int s, struct err *e)
 		if (spare_bytes(r, variant) > need)
 			need = spare_bytes(r, variant);
 	}
+	r->spare_bytes[s] = need;
 	return need ? gpu_alloc(r->gpu, need, &r->spare[s], e) : 0;
 }
 
@@ -120,6 +121,7 @@ int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const s
 	r->func = xcalloc((size_t)b->nkernels + 1, sizeof(*r->func));
 	r->chosen = xcalloc((size_t)p->nsteps + 1, sizeof(*r->chosen));
 	r->spare = xcalloc((size_t)p->nsteps + 1, sizeof(*r->spare));
+	r->spare_bytes = xcalloc((size_t)p->nsteps + 1, sizeof(*r->spare_bytes));
 	r->slot = xcalloc(buffers, sizeof(*r->slot));
 	r->scratch.slot = xcalloc(buffers, sizeof(*r->scratch.slot));
 	r->scratch.name = xcalloc(buffers, sizeof(*r->scratch.name));
@@ -147,6 +149,7 @@ void replay_release(struct replay *r)
 	free(r->func);
 	free(r->chosen);
 	free(r->spare);
+	free(r->spare_bytes);
 	free(r->slot);
 	free(r->scratch.slot);
 	free(r->scratch.name);
@@ -157,19 +160,20 @@ int replay_reload(struct replay *r, struct err *e)
 {
 	unload(r);
 	for (int s = 0; s < r->plan->nsteps; s++)
-		for (int v = 0; v < r->plan->steps[s].nvariants; v++)
-			if (load_kernel(r, r->plan->steps[s].variants[v].kernel, e))
-				return -1;
+		if (r->plan->steps[s].variants && load_kernel(r, r->plan->steps[s].variants[r->chosen[s]].kernel, e))
+			return -1;
 	return 0;
 }
 
-/* Outputs and scratch lie in the out set; inputs, and what is both, in the in set. */
-static uint64_t address(const struct replay *r, int buffer, uint64_t in, uint64_t out)
+int replay_spoil(struct replay *r, uint8_t with, struct err *e)
 {
-	return r->slot[buffer].offset + (r->plan->buffers[buffer].input ? in : out);
+	for (int s = 0; s < r->plan->nsteps; s++)
+		if (r->spare[s] && gpu_fill(r->gpu, r->spare[s], with, r->spare_bytes[s], e))
+			return -1;
+	return 0;
 }
 
-static int launch(struct replay *r, int s, uint64_t in, uint64_t out, struct err *e)
+static int launch(struct replay *r, int s, uint64_t set, struct err *e)
 {
 	const struct variant *v = &r->plan->steps[s].variants[r->chosen[s]];
 	const struct kernel *k = &r->bundle->kernels[v->kernel];
@@ -187,7 +191,7 @@ static int launch(struct replay *r, int s, uint64_t in, uint64_t out, struct err
 	for (int i = 0; i < v->nargs; i++) {
 		const struct arg *arg = &v->args[i];
 		uint64_t p = arg->kind == ARG_SCALAR || arg->buffer < 0 ? 0
-			     : address(r, arg->buffer, in, out) + arg->offset;
+			     : set + r->slot[arg->buffer].offset + arg->offset;
 
 		if (arg->kind == ARG_TENSORMAP) {
 			if (gpu_tensormap(r->gpu, &arg->map, p, a.value[i], e))
@@ -200,28 +204,28 @@ static int launch(struct replay *r, int s, uint64_t in, uint64_t out, struct err
 	return gpu_launch(r->gpu, &l, e);
 }
 
-static int run_step(struct replay *r, int s, uint64_t in, uint64_t out, struct err *e)
+static int run_step(struct replay *r, int s, uint64_t set, struct err *e)
 {
 	const struct step *step = &r->plan->steps[s];
 
 	r->step = s;
 	if (step->variants)
-		return launch(r, s, in, out, e);
-	return gpu_fill(r->gpu, address(r, step->buffer, in, out) + step->offset, step->value, step->bytes, e);
+		return launch(r, s, set, e);
+	return gpu_fill(r->gpu, set + r->slot[step->buffer].offset + step->offset, step->value, step->bytes, e);
 }
 
-int replay_call(struct replay *r, uint64_t in, uint64_t out, struct err *e)
+int replay_call(struct replay *r, uint64_t set, struct err *e)
 {
 	for (int s = 0; s < r->plan->nsteps; s++)
-		if (run_step(r, s, in, out, e))
+		if (run_step(r, s, set, e))
 			return -1;
 	return 0;
 }
 
-int replay_careful(struct replay *r, uint64_t in, uint64_t out, double seconds, struct err *e)
+int replay_careful(struct replay *r, uint64_t set, double seconds, struct err *e)
 {
 	for (int s = 0; s < r->plan->nsteps; s++) {
-		int rc = run_step(r, s, in, out, e);
+		int rc = run_step(r, s, set, e);
 
 		if (!rc)
 			rc = gpu_wait(r->gpu, seconds, e);

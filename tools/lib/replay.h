@@ -12,6 +12,7 @@ struct replay {
 	void **module, **func;	/* per kernel of the bundle; NULL where the plan does not use it */
 	int *chosen;		/* per step: the variant a call launches */
 	uint64_t *spare;	/* per step: memory for the kernel's own global scratch, or 0 */
+	size_t *spare_bytes;
 	struct slot *slot;	/* per plan buffer: where it lies in a set */
 	struct scratch scratch;
 	int step;		/* the step a failed call had come to */
@@ -24,12 +25,14 @@ size_t replay_scratch_bytes(const struct plan *p);
 int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const struct plan *p, const struct layout *l,
 		struct err *e);
 void replay_release(struct replay *r);
-/* Loads the modules anew, so that nothing a kernel kept in its module survives. */
+/* Loads the modules of the chosen variants anew, so that nothing a kernel kept in its module survives. */
 int replay_reload(struct replay *r, struct err *e);
-/* Launches every step: inputs in the set at `in`, outputs and scratch in the set at `out`. */
-int replay_call(struct replay *r, uint64_t in, uint64_t out, struct err *e);
+/* Overwrites the kernels' own global scratch. */
+int replay_spoil(struct replay *r, uint8_t with, struct err *e);
+/* Launches every step on the set at this address. */
+int replay_call(struct replay *r, uint64_t set, struct err *e);
 /* The same, waiting at most `seconds` for each step: 0 done, 1 a step does not end, -1 error; r->step says which. */
-int replay_careful(struct replay *r, uint64_t in, uint64_t out, double seconds, struct err *e);
+int replay_careful(struct replay *r, uint64_t set, double seconds, struct err *e);
 /* The kernel launched by a step, for messages; "fill" for a fill. */
 const char *replay_step_name(const struct replay *r, int step);
 #endif

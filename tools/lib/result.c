@@ -8,7 +8,7 @@
 
 const char *const time_status_name[TIME_STATUSES] = {
 	[TIME_CORRECT] = "correct", [TIME_WRONG] = "wrong", [TIME_FAULT] = "fault", [TIME_TIMEOUT] = "timeout",
-	[TIME_INVALID] = "invalid", [TIME_NOT_BUILT] = "not_built", [TIME_STALE] = "stale",
+	[TIME_INVALID] = "invalid", [TIME_NOISY] = "noisy", [TIME_NOT_BUILT] = "not_built", [TIME_STALE] = "stale",
 	[TIME_UNSUPPORTED] = "unsupported", [TIME_TOOL_ERROR] = "tool_error", [TIME_NOT_RUN] = "not_run",
 };
 
@@ -16,16 +16,15 @@ void result_init(struct result *r, const char *id)
 {
 	*r = (struct result){ .id = id, .status = TIME_CORRECT, .least_bytes = NAN, .least_flops = NAN,
 		.floor_ns = NAN };
-	for (int k = 0; k < LEGS; k++)
+	for (int k = 0; k < LEGS; k++) {
 		r->ns[k] = NAN;
+		r->vs[k] = (struct ratio){ NAN, NAN, NAN };
+	}
 }
 
 void result_release(struct result *r)
 {
-	for (int k = 0; k < LEGS; k++)
-		free(r->legs[k].sample);
 	free(r->outputs);
-	free(r->placement);
 	buf_release(&r->message);
 	buf_release(&r->variants);
 }
@@ -74,32 +73,19 @@ void result_keep(struct result *r, const struct output *o)
 	r->outputs[r->noutputs++] = *o;
 }
 
-static void emit_samples(struct buf *out, const struct result *r)
+/* KEY, and its interval as KEY_ci. */
+static void emit_ratio(struct buf *out, const char *key, const char *ci, const struct ratio *r)
 {
-	emit_key(out, "samples");
-	emit_open(out, '{');
-	for (int k = 0; k < LEGS; k++) {
-		if (!r->legs[k].sample)
-			continue;
-		emit_key(out, leg_name[k]);
-		emit_open(out, '[');
-		for (int i = 0; i < r->samples; i++)
-			emit_int(out, r->legs[k].sample[i]);
-		emit_close(out, ']');
+	emit_knum(out, key, r->value);
+	if (isnan(r->low)) {
+		emit_knull(out, ci);
+		return;
 	}
-	emit_key(out, "placement");
+	emit_key(out, ci);
 	emit_open(out, '[');
-	for (int i = 0; i < r->samples; i++)
-		emit_int(out, r->placement[i]);
+	emit_num(out, r->low);
+	emit_num(out, r->high);
 	emit_close(out, ']');
-	emit_key(out, "calls");
-	emit_open(out, '{');
-	for (int k = 0; k < LEGS; k++)
-		if (r->legs[k].sample)
-			emit_kint(out, leg_name[k], r->legs[k].calls);
-	emit_close(out, '}');
-	emit_kint(out, "sets", r->sets);
-	emit_close(out, '}');
 }
 
 void result_emit(struct buf *out, const struct result *r, const struct instance *in)
@@ -122,12 +108,9 @@ void result_emit(struct buf *out, const struct result *r, const struct instance 
 	for (int k = 0; k < LEGS; k++)
 		emit_knum(out, leg_name[k], r->ns[k]);
 	emit_close(out, '}');
-	if (r->samples)
-		emit_samples(out, r);
-	else
-		emit_knull(out, "samples");
-	emit_knum(out, "speedup", r->ns[LEG_BASELINE] / r->ns[LEG_CANDIDATE]);
-	emit_knum(out, "vs_expert", r->ns[LEG_EXPERT] / r->ns[LEG_CANDIDATE]);
+	emit_ratio(out, "speedup", "speedup_ci", &r->vs[LEG_BASELINE]);
+	emit_ratio(out, "vs_expert", "vs_expert_ci", &r->vs[LEG_EXPERT]);
+	emit_kstr(out, "verdict", timing_verdict(&r->vs[LEG_BASELINE]));
 	emit_knum(out, "floor_ns", r->floor_ns);
 	emit_knum(out, "roofline", r->floor_ns / r->ns[LEG_CANDIDATE]);
 	emit_knum(out, "bytes", r->least_bytes);
@@ -137,5 +120,6 @@ void result_emit(struct buf *out, const struct result *r, const struct instance 
 	if (r->variants.len)
 		emit_raw(out, r->variants.data, r->variants.len);
 	emit_close(out, ']');
+	timing_emit(out, r->timing);
 	emit_close(out, '}');
 }

@@ -2,10 +2,10 @@
 #ifndef RESULT_H
 #define RESULT_H
 #include "compare.h"
-#include "walk.h"
+#include "timing.h"
 
 enum time_status {
-	TIME_CORRECT, TIME_WRONG, TIME_FAULT, TIME_TIMEOUT, TIME_INVALID, TIME_NOT_BUILT, TIME_STALE, TIME_UNSUPPORTED,
+	TIME_CORRECT, TIME_WRONG, TIME_FAULT, TIME_TIMEOUT, TIME_INVALID, TIME_NOISY, TIME_NOT_BUILT, TIME_STALE, TIME_UNSUPPORTED,
 	TIME_TOOL_ERROR, TIME_NOT_RUN, TIME_STATUSES
 };
 extern const char *const time_status_name[TIME_STATUSES];
@@ -19,9 +19,8 @@ struct result {
 	struct output *outputs;		/* per output of the task, the worst seen over the seeds */
 	int noutputs;
 	double ns[LEGS];		/* medians; NaN: not measured */
-	struct leg legs[LEGS];		/* samples and calls; sample NULL: none */
-	int *placement;			/* per sample */
-	int samples, sets;
+	struct ratio vs[LEGS];		/* baseline and expert over the candidate */
+	const struct timing *timing;	/* borrowed; NULL: not timed */
 	double least_bytes, least_flops, floor_ns;
 	struct buf variants;		/* JSON objects, comma-separated */
 };

@@ -41,37 +41,20 @@ uint64_t set_tensor(const struct layout *l, const struct set *s, int i)
 	return s->base + l->tensor[i].offset;
 }
 
-/* Poison from `offset` on, in whole words: the last may reach into the band, which holds the same anyway. */
-static int poison(const struct layout *l, const struct set *s, size_t offset, size_t bytes, struct err *e)
-{
-	struct words w = { .p = (u64 *)(uintptr_t)s->base, .seed = s->poison, .first = (i64)(offset / 8) };
-
-	return engine_run(l->in->engine, "poison", &w, (long long)((bytes + 7) / 8), e);
-}
-
-int set_make(const struct layout *l, struct set *s, uint64_t seed, uint64_t with, bool nan, struct err *e)
+int set_make(const struct layout *l, struct set *s, uint64_t seed, uint64_t with, struct err *e)
 {
 	const struct task *t = l->in->task;
+	struct words all = { .p = (u64 *)(uintptr_t)s->base, .seed = with };
 
 	s->seed = seed;
 	s->poison = with;
-	if (poison(l, s, 0, l->size, e))
+	if (engine_run(l->in->engine, "poison", &all, (long long)(l->size / 8), e))
 		return -1;
-	for (int i = 0; i < t->ntensors && nan; i++)
+	for (int i = 0; i < t->ntensors && with & 1; i++)
 		if (t->tensors[i].role == ROLE_OUT &&
 		    engine_fill(l->in->engine, set_tensor(l, s, i), 0xff, l->tensor[i].bytes, e))
 			return -1;
 	return set_generate(l, s, e);
-}
-
-int set_spoil(const struct layout *l, const struct set *s, struct err *e)
-{
-	const struct task *t = l->in->task;
-
-	for (int i = 0; i < t->ntensors; i++)
-		if (t->tensors[i].role == ROLE_OUT && poison(l, s, l->tensor[i].offset, l->tensor[i].bytes, e))
-			return -1;
-	return poison(l, s, l->scratch, l->size - l->scratch, e);
 }
 
 /* Runs the instance's generator or its oracle on the set's tensors. */

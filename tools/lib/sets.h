@@ -1,8 +1,8 @@
 /* A set of buffers: everything one run of a plan touches, in one piece of memory with guard bands between.
  *
- * The whole set is poisoned first with words that only (poison, position) determines; generated inputs then overwrite
- * part of it. So unwritten outputs and scratch hold garbage no one can guess, and afterwards every byte of the bands
- * can be checked. Buffers start on 512-byte boundaries; behind each lie at least 4 KiB of band. */
+ * The whole set is poisoned first with words that only (poison, position) determines, outputs of an odd poison with
+ * bytes 0xff (NaN, -1); generated inputs then overwrite part of it. So unwritten outputs and scratch hold garbage no
+ * one can guess, and afterwards every byte of the bands can be checked. Buffers start on 512-byte boundaries; behind each lie at least 4 KiB of band. */
 #ifndef SETS_H
 #define SETS_H
 #include "oracle.h"
@@ -42,12 +42,10 @@ size_t slot_pack(struct slot *s, const size_t *bytes, int n, size_t start);
 
 /* Address of tensor number i. */
 uint64_t set_tensor(const struct layout *l, const struct set *s, int i);
-/* Poison everywhere, and the inputs of a seed; with `nan`, outputs hold bytes 0xff (NaN, -1) instead of noise. */
-int set_make(const struct layout *l, struct set *s, uint64_t seed, uint64_t poison, bool nan, struct err *e);
+/* Poison everywhere, and the inputs of a seed. */
+int set_make(const struct layout *l, struct set *s, uint64_t seed, uint64_t poison, struct err *e);
 /* The inputs of its seed once more. */
 int set_generate(const struct layout *l, const struct set *s, struct err *e);
-/* Its poison once more, on outputs and scratch. */
-int set_spoil(const struct layout *l, const struct set *s, struct err *e);
 /* The instance's references, from the inputs that lie in the set. */
 int set_reference(const struct layout *l, const struct set *s, struct err *e);
 

@@ -4,6 +4,11 @@
 #include "peaks.h"
 #include <math.h>
 
+#define ROTATION 4		/* the sets of a block exceed L2 this many times */
+#define BLOCK_NS 4e5		/* least length of a block, if no call could be faster than the floor */
+#define SHORTEST_NS 1500	/* of any launch */
+enum { SETS_MIN = 2, NODES_MAX = 4096 };
+
 void site_tool_failed(struct site *s, const char *why)
 {
 	result_fail(&s->r, TIME_TOOL_ERROR, "%s%s",
@@ -30,30 +35,46 @@ static int find_plans(struct site *s, const struct workload *w, struct plan *pla
 	return plan[LEG_CANDIDATE] ? 0 : -1;
 }
 
-/* As many sets as exceed L2 four times, and as fit. */
-static int count_sets(struct site *s, struct err *e)
+/* Bytes one call touches, at least: of what it is given it may need but a part (pages of a cache), says the task. */
+static double touched(const struct site *s)
 {
-	double tensors = 0, call, want;
-	size_t available;
-	int most;
+	double tensors = 0;
 
 	for (int i = 0; i < s->in.task->ntensors; i++)
 		tensors += (double)s->in.bytes[i];
-	/* what a call touches may be less than what it is given (pages of a cache): the task's formula says */
-	call = s->in.least_bytes > 0 && s->in.least_bytes < tensors ? s->in.least_bytes : tensors;
-	want = ceil(4.0 * (double)s->rig->info.l2_bytes / fmax(call, 1));
-	s->nsets = want < SETS_MIN ? SETS_MIN : want > SETS_MAX ? SETS_MAX : (int)want;
+	return fmax(s->in.least_bytes > 0 ? fmin(s->in.least_bytes, tensors) : tensors, 1);
+}
+
+/* How many sets and calls: enough to exceed L2 four times and for a block to last, few enough to fit, and for a graph
+ * of the longest plan not to grow out of hand. */
+static int count_sets(struct site *s, const struct plan *const plan[LEGS], struct err *e)
+{
+	double call = touched(s), l2 = (double)s->rig->info.l2_bytes, least_ns = fmax(s->r.floor_ns, SHORTEST_NS);
+	int lead = (int)fmin(ceil(l2 / call), POOL_MAX / 4), most = POOL_MAX, steps = 1;
+	double want = fmax(fmax(ceil(ROTATION * l2 / call), ceil(BLOCK_NS / least_ns)), SETS_MIN);
+	size_t available;
+
 	if (gpu_memory_free(s->rig->gpu, &available, e))
 		return -1;
-	most = (int)fmin(0.92 * (double)available / (double)s->l.size - 1, SETS_MAX);
-	if (s->nsets > most)
-		s->nsets = most;
-	return s->nsets >= 1 ? 0 : err_set(e, "a set of %zu bytes does not fit the device", s->l.size);
+	for (int k = 0; k < LEGS; k++)
+		if (plan[k] && plan[k]->nsteps > steps)
+			steps = plan[k]->nsteps;
+	if (most > NODES_MAX / steps)
+		most = NODES_MAX / steps;
+	while (most > 0 && (double)pool_bytes(&s->pool, most) > 0.92 * (double)available)
+		most -= most > 32 ? most / 16 : 1;
+	if (most < 1)
+		return err_set(e, "sets of %zu bytes do not fit the device", s->l.size);
+	if (lead > most / 2)
+		lead = most / 2;
+	s->walk.lead = lead;
+	s->walk.calls = (int)fmin(want, most - lead);
+	s->nsets = s->walk.lead + s->walk.calls;
+	return 0;
 }
 
 static int allocate(struct site *s, struct plan *const plan[LEGS])
 {
-	struct gpu *g = s->rig->gpu;
 	size_t scratch = 0;
 	struct err e = { "" };
 
@@ -61,16 +82,17 @@ static int allocate(struct site *s, struct plan *const plan[LEGS])
 		if (plan[k] && replay_scratch_bytes(plan[k]) > scratch)
 			scratch = replay_scratch_bytes(plan[k]);
 	layout_init(&s->l, &s->in, scratch);
-	if (count_sets(s, &e) || gpu_alloc(g, s->l.size * (size_t)(s->nsets + 1), &s->arena, &e)) {
+	pool_init(&s->pool, &s->l, s->rig->gpu);
+	if (count_sets(s, (const struct plan *const *)plan, &e) ||
+	    pool_place(&s->pool, s->nsets, &s->rig->rng, &e)) {
 		site_tool_failed(s, e.text);
 		return -1;
 	}
-	for (int i = 0; i < s->nsets; i++) {
-		s->set[i].base = s->arena + (uint64_t)i * s->l.size;
+	for (int i = 0; i < s->nsets; i++)
 		s->order[i] = i;
-	}
-	s->pristine.base = s->arena + (uint64_t)s->nsets * s->l.size;
-	s->walk = (struct walk){ .gpu = g, .set = s->set, .nsets = s->nsets, .order = s->order };
+	s->walk.gpu = s->rig->gpu;
+	s->walk.set = s->pool.set;
+	s->walk.order = s->order;
 	phases_charge(&s->rig->phases, PHASE_MEMORY);
 	return 0;
 }
@@ -98,7 +120,7 @@ int site_open(struct site *s, struct rig *rig, const struct workload *w)
 	struct plan *plan[LEGS];
 	struct err e = { "" };
 
-	*s = (struct site){ .rig = rig };
+	*s = (struct site){ .rig = rig, .data_seed = rig->job->seeds[rig->job->nseeds - 1] };
 	result_init(&s->r, w->id);
 	if (instance_open(&s->in, rig->engine, t, w, &e)) {
 		site_tool_failed(s, e.text);
@@ -106,9 +128,7 @@ int site_open(struct site *s, struct rig *rig, const struct workload *w)
 	}
 	s->r.least_bytes = s->in.least_bytes;
 	s->r.least_flops = s->in.least_flops;
-	s->r.floor_ns = peaks_floor_ns(rig->info.name, s->in.least_bytes, s->in.least_flops, t->flop_unit);
-	for (int i = 0; i < t->ntensors; i++)
-		s->in_place = s->in_place || t->tensors[i].role == ROLE_INOUT;
+	s->r.floor_ns = peaks_floor_ns(&rig->peaks, s->in.least_bytes, s->in.least_flops, t->flop_unit);
 	return find_plans(s, w, plan) || allocate(s, plan) || open_legs(s, plan) ? -1 : 0;
 }
 
@@ -122,7 +142,9 @@ void site_close(struct site *s)
 	for (int k = 0; k < LEGS; k++)
 		if (s->replay[k].plan)
 			replay_release(&s->replay[k]);
-	gpu_free(s->rig->gpu, s->arena);
+	for (int k = 0; k < LEGS; k++)
+		walk_release(&s->walk, &s->lap[k]);
+	pool_release(&s->pool);
 	layout_release(&s->l);
 	instance_release(&s->in);
 	result_release(&s->r);
@@ -132,26 +154,44 @@ void site_close(struct site *s)
 
 int site_fill(struct site *s, struct err *e)
 {
-	const struct job *job = s->rig->job;
-	uint64_t fresh = job->seeds[job->nseeds - 1];
-
-	for (; s->filled < s->nsets; s->filled++)
-		if (set_make(&s->l, &s->set[s->filled], fresh + 1 + (uint64_t)s->filled, rng_next(&s->rig->rng), false,
-			     e))
+	for (int i = 0; i < s->nsets; i++)
+		if (pool_generate(&s->pool, i, ++s->data_seed, e))
 			return -1;
 	return gpu_sync(s->rig->gpu, e);
 }
 
-int site_reference(struct site *s, int i, struct err *e)
-{
-	return set_make(&s->l, &s->pristine, s->set[i].seed, s->set[i].poison, false, e) ||
-	       set_reference(&s->l, &s->pristine, e) || gpu_sync(s->rig->gpu, e) ? -1 : 0;
-}
+/* ---- runs */
 
-int site_exam(struct site *s, int leg, int i, int o, struct buf *words, struct err *e)
+int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e)
 {
-	const struct exam x = { .l = &s->l, .read = &s->set[i], .written = &s->set[o], .pristine = &s->pristine,
+	const struct exam x = { .l = &s->l, .set = set, .pristine = &s->pool.pristine,
 				.scratch = &s->replay[leg].scratch, .keep = leg == LEG_CANDIDATE ? &s->r : NULL };
 
+	if (!made && pool_reference(&s->pool, set, e))
+		return -1;
 	return exam_run(&x, words, e);
+}
+
+void site_failed(struct site *s, int leg, const char *why)
+{
+	const struct replay *r = &s->replay[leg];
+	const char *kernel = replay_step_name(r, r->step);
+
+	if (leg == LEG_CANDIDATE)
+		result_fail(&s->r, TIME_FAULT, "kernel %s (step %d of %d): %s", kernel, r->step + 1, r->plan->nsteps,
+			    why);
+	else
+		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s, kernel %s: %s", leg_name[leg], kernel, why);
+}
+
+void site_hangs(struct site *s, int leg)
+{
+	const struct replay *r = &s->replay[leg];
+
+	s->hangs = true;
+	if (leg == LEG_CANDIDATE)
+		result_fail(&s->r, TIME_TIMEOUT, "kernel %s (step %d of %d) had not ended after %g s",
+			    replay_step_name(r, r->step), r->step + 1, r->plan->nsteps, s->rig->job->hang);
+	else
+		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s hangs", leg_name[leg]);
 }

@@ -6,27 +6,26 @@
  * an int return -1 when the workload is over, and then the result says why. */
 #ifndef SITE_H
 #define SITE_H
+#include "pool.h"
 #include "result.h"
 #include "rig.h"
 #include "walk.h"
-
-enum { SETS_MIN = 2, SETS_MAX = 128 };
 
 struct site {
 	struct rig *rig;
 	struct instance in;
 	struct layout l;
+	struct pool pool;
 	struct result r;
+	struct timing timing;
 	struct replay replay[LEGS];
 	bool ready[LEGS];		/* replay open and, for the task's own, right */
 	struct err lacks[LEGS];		/* why not */
-	bool in_place;			/* the task has inout tensors */
 	bool hangs;			/* a kernel has not ended */
-	uint64_t arena;			/* all sets */
-	struct set set[SETS_MAX], pristine;
-	int nsets, filled;		/* sets with data */
-	int order[SETS_MAX];
+	uint64_t data_seed;		/* of the data made last; each is the next */
+	int nsets, order[POOL_MAX];	/* the sets in the order of a lap */
 	struct walk walk;
+	struct lap lap[LEGS];
 };
 
 int site_open(struct site *s, struct rig *rig, const struct workload *w);
@@ -34,17 +33,22 @@ int site_open(struct site *s, struct rig *rig, const struct workload *w);
 bool site_lost(const struct site *s);
 /* Not for a site that is lost: there the driver cleans up when the process ends. */
 void site_close(struct site *s);
-/* Data for the sets that have none yet: each its own, from the fresh seed. 0 or -1, in e. */
+/* New data for all sets, each its own. 0 or -1, in e. */
 int site_fill(struct site *s, struct err *e);
 /* The result when the tool, or the task, is at fault. */
 void site_tool_failed(struct site *s, const char *why);
 
 /* The candidate on every seed, with the configuration that will be timed; then the task's own legs. */
 int site_check(struct site *s);
-/* References for the data of set i, by way of the pristine set. 0 or -1, in e. */
-int site_reference(struct site *s, int i, struct err *e);
-/* Examines a leg's run that read set i, whose references are made, and wrote set o. As exam_run(). */
-int site_exam(struct site *s, int leg, int i, int o, struct buf *words, struct err *e);
+/* Examines a leg's run on a set; references for the set's data are made first unless `made`. As exam_run(). */
+int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e);
+/* A leg's plan had not ended after the time that a step may take, or failed. */
+void site_hangs(struct site *s, int leg);
+void site_failed(struct site *s, int leg, const char *why);
+
+/* One placement's rounds: legs in turns on the laps that are recorded, appended to the timing. With `witness`, the set
+ * of one of the candidate's blocks, drawn at random, is copied as the block left it. 0 or -1, in e (none: hangs). */
+int site_turns(struct site *s, bool witness, struct err *e);
 /* Times the legs in turns, and checks one of the candidate's timed runs. */
 int site_time(struct site *s);
 #endif

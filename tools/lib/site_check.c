@@ -1,57 +1,38 @@
 /* Correctness of a workload, before anything is timed. */
 #include "site.h"
+#include <string.h>
 
-/* Something failed while the plan of a leg ran: its own fault, unless it is one of the task's. */
-static void run_failed(struct site *s, int leg, const char *why)
+/* The set that is used next. Any will do as it will when timed: a run must not be able to tell the one from the other. */
+static struct set *draw(struct site *s)
 {
-	const struct replay *r = &s->replay[leg];
-	const char *kernel = replay_step_name(r, r->step);
-
-	if (leg == LEG_CANDIDATE)
-		result_fail(&s->r, TIME_FAULT, "kernel %s (step %d of %d): %s", kernel, r->step + 1, r->plan->nsteps,
-			    why);
-	else
-		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s, kernel %s: %s", leg_name[leg], kernel, why);
+	return &s->pool.set[rng_below(&s->rig->rng, s->nsets)];
 }
 
-static void run_hangs(struct site *s, int leg)
-{
-	const struct replay *r = &s->replay[leg];
-
-	s->hangs = true;
-	if (leg == LEG_CANDIDATE)
-		result_fail(&s->r, TIME_TIMEOUT, "kernel %s (step %d of %d) had not ended after %g s",
-			    replay_step_name(r, r->step), r->step + 1, r->plan->nsteps, s->rig->job->hang);
-	else
-		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s hangs", leg_name[leg]);
-}
-
-/* One run of a leg on set 0, which holds fresh data; `careful`: step by step, so that a failure has a name. */
-static int run_once(struct site *s, int leg, bool careful)
+/* One run of a leg on a set that holds fresh data; `careful`: step by step, so that a failure has a name. */
+static int run_once(struct site *s, int leg, const struct set *set, bool careful)
 {
 	struct replay *r = &s->replay[leg];
-	uint64_t base = s->set[0].base;
 	double hang = s->rig->job->hang;
 	struct err e = { "" };
 	int rc;
 
 	if (careful)
-		rc = replay_careful(r, base, base, hang, &e);
+		rc = replay_careful(r, set->base, hang, &e);
 	else
-		rc = replay_call(r, base, base, &e) ? -1 : gpu_wait(s->rig->gpu, hang, &e);
+		rc = replay_call(r, set->base, &e) ? -1 : gpu_wait(s->rig->gpu, hang, &e);
 	if (rc < 0)
-		run_failed(s, leg, e.text);
+		site_failed(s, leg, e.text);
 	else if (rc > 0)
-		run_hangs(s, leg);
+		site_hangs(s, leg);
 	return rc ? -1 : 0;
 }
 
-/* Data in set 0. */
-static int make(struct site *s, uint64_t seed, uint64_t poison, bool nan)
+/* Data of a seed, and poison, in a set. */
+static int make(struct site *s, struct set *set, uint64_t seed, uint64_t poison)
 {
 	struct err e = { "" };
 
-	if (!set_make(&s->l, &s->set[0], seed, poison, nan, &e) && !gpu_sync(s->rig->gpu, &e))
+	if (!set_make(&s->l, set, seed, poison, &e) && !gpu_sync(s->rig->gpu, &e))
 		return 0;
 	site_tool_failed(s, e.text);
 	return -1;
@@ -59,14 +40,16 @@ static int make(struct site *s, uint64_t seed, uint64_t poison, bool nan)
 
 static int run_seed(struct site *s, int n)
 {
+	struct set *set = draw(s);
 	struct buf words = BUF_INIT;
 	struct err e = { "" };
 	int rc;
 
-	if (make(s, s->rig->job->seeds[n], rng_next(&s->rig->rng), n % 2 == 0) ||
-	    run_once(s, LEG_CANDIDATE, n == 0))
+	/* an odd poison makes NaN of the outputs, an even one noise */
+	if (make(s, set, s->rig->job->seeds[n], (rng_next(&s->rig->rng) | 1) ^ (n & 1)) ||
+	    run_once(s, LEG_CANDIDATE, set, n == 0))
 		return -1;
-	rc = site_reference(s, 0, &e) ? -1 : site_exam(s, LEG_CANDIDATE, 0, 0, &words, &e);
+	rc = site_exam(s, LEG_CANDIDATE, set, false, &words, &e);
 	if (rc < 0)
 		site_tool_failed(s, e.text);
 	else if (rc > 0)
@@ -94,18 +77,24 @@ static bool has_variants(const struct replay *r)
 	return false;
 }
 
+/* A leg timed against itself runs what the candidate does. */
 static int choose(struct site *s, int leg)
 {
+	struct replay *r = &s->replay[leg];
 	struct buf out = BUF_INIT;
 	struct err e = { "" };
 	int rc = 0;
 
-	if (!has_variants(&s->replay[leg]))
+	if (!has_variants(r))
 		return 0;
+	if (s->rig->job->self_test && leg != LEG_CANDIDATE) {
+		memcpy(r->chosen, s->replay[LEG_CANDIDATE].chosen, (size_t)r->plan->nsteps * sizeof(*r->chosen));
+		return 0;
+	}
 	phases_charge(&s->rig->phases, PHASE_CHECK);
-	rc = walk_choose(&s->walk, &s->replay[leg], &out, &e);
+	rc = walk_choose(&s->walk, r, &out, &e);
 	if (rc)
-		run_failed(s, leg, e.text);
+		site_failed(s, leg, e.text);
 	else if (leg == LEG_CANDIDATE)
 		buf_addbuf(&s->r.variants, &out);
 	buf_release(&out);
@@ -117,13 +106,16 @@ static int choose(struct site *s, int leg)
  * right. */
 static int check_own(struct site *s, int leg)
 {
+	const struct job *job = s->rig->job;
+	struct set *set = draw(s);
 	struct buf words = BUF_INIT;
 	struct err e = { "" };
 	int rc;
 
-	if (choose(s, leg) || make(s, s->set[0].seed, s->set[0].poison, true) || run_once(s, leg, true))
+	if (choose(s, leg) || make(s, set, job->seeds[job->nseeds - 1], rng_next(&s->rig->rng) | 1) ||
+	    run_once(s, leg, set, true))
 		return -1;
-	rc = site_exam(s, leg, 0, 0, &words, &e);
+	rc = site_exam(s, leg, set, true, &words, &e);
 	if (rc < 0) {
 		site_tool_failed(s, e.text);
 	} else if (rc > 0 && leg == LEG_BASELINE) {
@@ -137,16 +129,25 @@ static int check_own(struct site *s, int leg)
 	return rc ? -1 : 0;
 }
 
+static bool any_variants(const struct site *s)
+{
+	for (int k = 0; k < LEGS; k++)
+		if (s->ready[k] && has_variants(&s->replay[k]))
+			return true;
+	return false;
+}
+
 static int check(struct site *s)
 {
 	struct err e = { "" };
 
-	if (site_fill(s, &e)) {
+	if (any_variants(s) && site_fill(s, &e)) {
 		site_tool_failed(s, e.text);
 		return -1;
 	}
 	/* a configuration may hang or fault: once with care before many are tried */
-	if (has_variants(&s->replay[LEG_CANDIDATE]) && (run_once(s, LEG_CANDIDATE, true) || choose(s, LEG_CANDIDATE)))
+	if (has_variants(&s->replay[LEG_CANDIDATE]) &&
+	    (run_once(s, LEG_CANDIDATE, draw(s), true) || choose(s, LEG_CANDIDATE)))
 		return -1;
 	if (check_seeds(s))
 		return -1;

@@ -1,201 +1,173 @@
-/* Timing of a workload: candidate, baseline and expert in turns, over several placements. */
+/* Timing of a workload: candidate, baseline and expert in turns, in one placement after another until the ratios are
+ * known well enough. */
 #include "site.h"
-#include "stats.h"
+#include "clock.h"
 #include <math.h>
-#include <stdlib.h>
 
-enum { PLACEMENTS = 4, ROUNDS_MIN = 8, ROUNDS_MAX = 48 };
-#define TIMING_NS 4e8	/* aim for all blocks of one workload together */
+enum {
+	PLACEMENTS = 8,		/* before precision can end it */
+	PLACEMENTS_MIN = 5,	/* before time can end it: an interval over fewer says little */
+};
+#define FLOOR_SLACK 0.97	/* the device's own peaks wander by some per cent from day to day */
+#define EXAM_SHARE 0.1		/* of the time may go into examining timed runs beyond the first */
 
-/* What a kernel may have kept in its module or in scratch ends here. A first launch happens outside of graphs; then
- * the sets get new poison, and set 0 data of its own again. */
-static int start_afresh(struct site *s, struct err *e)
+/* ---- a placement */
+
+/* Modules, buffers and their data, the order of sets: all new. A first launch happens outside of a graph. */
+static int move(struct site *s, struct err *e)
 {
-	uint64_t base = s->set[0].base;
+	struct gpu *g = s->rig->gpu;
 
 	for (int k = 0; k < LEGS; k++)
-		if (s->ready[k] && (replay_reload(&s->replay[k], e) || replay_call(&s->replay[k], base, base, e)))
+		if (s->ready[k] && replay_reload(&s->replay[k], e))
 			return -1;
-	s->filled = 0;
-	return instance_forget(&s->in, e) || site_fill(s, e) ? -1 : 0;
-}
-
-/* A first look at a leg, which also raises the clocks; then how many calls make a block. */
-static int plan_leg(struct site *s, int k, struct err *e)
-{
-	struct leg *leg = &s->r.legs[k];
-	void *graph = walk_graph(&s->walk, &s->replay[k], s->nsets, e);
-	int rc;
-
-	if (!graph)
+	rng_shuffle(&s->rig->rng, s->order, s->nsets);
+	if (pool_place(&s->pool, s->nsets, &s->rig->rng, e) || site_fill(s, e) ||
+	    pool_spoil(&s->pool, &s->rig->rng, e) || gpu_l2_reset(g, e))
 		return -1;
-	rc = (k == LEG_CANDIDATE && walk_warm(&s->walk, graph, s->nsets, e)) ||
-	     walk_look(&s->walk, graph, s->nsets, &leg->estimate, e);
-	gpu_graph_free(s->rig->gpu, graph);
-	if (!rc)
-		leg->calls = walk_calls(&s->walk, &s->replay[k], leg->estimate, s->in_place);
-	return rc ? -1 : 0;
-}
-
-/* How many rounds of all legs fit, for each placement. */
-static int plan_rounds(struct site *s, int *per_placement, struct err *e)
-{
-	double round_ns = 0;
-	int rounds;
-
-	for (int k = 0; k < LEGS; k++) {
-		if (!s->ready[k])
-			continue;
-		if (plan_leg(s, k, e))
+	for (int k = 0; k < LEGS; k++)
+		if (s->ready[k] && (replay_call(&s->replay[k], s->pool.set[s->order[0]].base, e) || gpu_sync(g, e)))
 			return -1;
-		round_ns += s->r.legs[k].calls * s->r.legs[k].estimate;
-	}
-	rounds = (int)fmin(fmax(TIMING_NS / round_ns, ROUNDS_MIN), ROUNDS_MAX);
-	*per_placement = (rounds + PLACEMENTS - 1) / PLACEMENTS;
 	return 0;
 }
 
-static void make_room(struct site *s, int per_placement)
+static int record(struct site *s, struct err *e)
 {
-	struct result *r = &s->r;
-
-	r->samples = per_placement * PLACEMENTS;
-	r->sets = s->nsets;
-	r->placement = xcalloc((size_t)r->samples, sizeof(*r->placement));
-	for (int i = 0; i < r->samples; i++)
-		r->placement[i] = i / per_placement;
-	for (int k = 0; k < LEGS; k++)
-		if (s->ready[k])
-			r->legs[k].sample = xcalloc((size_t)r->samples, sizeof(*r->legs[k].sample));
-}
-
-/* Graphs of all legs for one placement, each run once so that its first use is behind it. */
-static int make_graphs(struct site *s, struct err *e)
-{
-	struct leg *legs = s->r.legs;
-
 	for (int k = 0; k < LEGS; k++) {
-		if (!s->ready[k])
-			continue;
-		legs[k].graph = walk_graph(&s->walk, &s->replay[k], legs[k].calls, e);
-		if (!legs[k].graph || gpu_graph_run(s->rig->gpu, legs[k].graph, e))
+		s->timing.leg[k] = s->ready[k];
+		if (s->ready[k] && walk_record(&s->walk, &s->replay[k], &s->lap[k], e))
 			return -1;
 	}
-	return gpu_sync(s->rig->gpu, e);
+	return s->timing.placements ? 0 : walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e);
 }
 
-static void free_graphs(struct site *s)
+/* What the witness shows; its references are gone from the device afterwards. */
+static int examine(struct site *s, struct err *e)
 {
-	for (int k = 0; k < LEGS; k++) {
-		gpu_graph_free(s->rig->gpu, s->r.legs[k].graph);
-		s->r.legs[k].graph = NULL;
-	}
-}
-
-/* The set that the last call of the candidate's graph to write set o has read. */
-static int last_read(const struct site *s, int o)
-{
-	int in, out, i = o;
-
-	for (int c = 0; c < s->r.legs[LEG_CANDIDATE].calls; c++) {
-		walk_sets(&s->walk, c, &in, &out);
-		if (out == o)
-			i = in;
-	}
-	return i;
-}
-
-/* The candidate's graph once more, on a set whose outputs and scratch have just been poisoned, and an examination of
- * what it leaves there. In place: the set's inputs are made anew, and the graph uses each set once. */
-static int check_timed(struct site *s, struct err *e)
-{
-	struct gpu *g = s->rig->gpu;
-	int o = rng_below(&s->rig->rng, s->nsets), i = last_read(s, o), rc;
 	struct buf words = BUF_INIT;
+	int rc = site_exam(s, LEG_CANDIDATE, &s->pool.witness, false, &words, e);
 
-	if (set_spoil(&s->l, &s->set[o], e) || (s->in_place && set_generate(&s->l, &s->set[i], e)) ||
-	    gpu_graph_run(g, s->r.legs[LEG_CANDIDATE].graph, e) || gpu_sync(g, e) || site_reference(s, i, e))
-		return -1;
-	rc = site_exam(s, LEG_CANDIDATE, i, o, &words, e);
 	if (rc > 0) {
 		result_fail(&s->r, TIME_WRONG, "right when checked, wrong when timed: %s", words.data);
 		s->r.has_seed = true;
-		s->r.seed = s->set[i].seed;
-	} else if (!rc) {
-		rc = instance_forget(&s->in, e);
+		s->r.seed = s->pool.witness.seed;
+		err_set(e, "%s", s->r.message.data);
 	}
 	buf_release(&words);
-	return rc < 0 ? -1 : 0;
+	return rc || instance_forget(&s->in, e) ? -1 : 0;
 }
 
-/* One placement's rounds, and where it falls on this one, the check of a timed run. */
-static int place(struct site *s, int p, int rounds, bool checked, struct err *e)
+static int place(struct site *s, bool witness, double *exam_seconds, struct err *e)
 {
-	int rc;
+	int rc = move(s, e) || record(s, e) || site_turns(s, witness, e);
+	double start = clock_now();
 
-	s->walk.shift = p;
-	rng_shuffle(&s->rig->rng, s->order, s->nsets);
-	rc = gpu_l2_reset(s->rig->gpu, e) || make_graphs(s, e) ||
-	     walk_rounds(&s->walk, s->r.legs, p * rounds, rounds, &s->rig->rng, e) ||
-	     (checked && check_timed(s, e));
-	free_graphs(s);
+	if (!rc && witness)
+		rc = examine(s, e);
+	*exam_seconds += clock_now() - start;
+	if (!site_lost(s))
+		for (int k = 0; k < LEGS; k++)
+			walk_release(&s->walk, &s->lap[k]);
+	s->timing.placements++;
 	return rc ? -1 : 0;
+}
+
+/* ---- until it is known */
+
+/* The wider of the two intervals; -1 when there is nothing to compare with. */
+static double half_width(const struct site *s)
+{
+	double widest = -1;
+
+	for (int k = LEG_BASELINE; k < LEGS; k++) {
+		struct ratio r = timing_ratio(&s->timing, k, LEG_CANDIDATE, s->rig->job->seeds[s->rig->job->nseeds - 1]);
+
+		widest = fmax(widest, timing_half_width(&r));	/* fmax ignores a NaN */
+	}
+	return widest;
+}
+
+static bool done(struct site *s)
+{
+	const struct job *job = s->rig->job;
+	struct timing *t = &s->timing;
+
+	/* not after every placement: the more often one looks, the sooner an interval is narrow by chance */
+	if (t->placements >= PLACEMENTS && t->placements % 4 == 0 && t->n && half_width(s) <= job->precision)
+		t->ended_by = "precision";
+	else if (t->placements >= PLACEMENTS_MIN && (t->seconds >= job->max_time || t->n == TIMING_BLOCKS))
+		t->ended_by = "max_time";
+	return t->ended_by;
 }
 
 static int run_placements(struct site *s, struct err *e)
 {
-	int rounds, checked;
+	struct timing *t = &s->timing;
+	double start = clock_now(), exam_seconds = 0;
+	int sure = rng_below(&s->rig->rng, PLACEMENTS_MIN);
 
-	if (plan_rounds(s, &rounds, e))
-		return -1;
-	make_room(s, rounds);
-	checked = rng_below(&s->rig->rng, PLACEMENTS);
-	for (int p = 0; p < PLACEMENTS && s->r.status == TIME_CORRECT; p++)
-		if (place(s, p, rounds, p == checked, e))
+	*t = (struct timing){ .calls = s->walk.calls, .lead = s->walk.lead, .temperature = -1, .power_mw = -1,
+			      .precision = s->rig->job->precision };
+	do {
+		bool witness = t->placements == sure ||
+			       (t->placements > sure && exam_seconds < EXAM_SHARE * t->seconds);
+
+		if (place(s, witness, &exam_seconds, e))
 			return -1;
+		t->seconds = clock_now() - start;
+	} while (!done(s));
 	return 0;
 }
 
-static double median(const long long *x, int n)
-{
-	double *d = xcalloc((size_t)n, sizeof(*d)), m;
+/* ---- what comes of it */
 
-	for (int i = 0; i < n; i++)
-		d[i] = (double)x[i];
-	m = stats_median(d, (size_t)n);
-	free(d);
-	return m;
+static int placements_kept(const struct timing *t)
+{
+	int n = 0;
+
+	for (int i = 0; i < t->n; i++)
+		n += i == 0 || t->placement[i] != t->placement[i - 1];
+	return n;
 }
 
 static void conclude(struct site *s)
 {
 	struct result *r = &s->r;
-	double candidate = median(r->legs[LEG_CANDIDATE].sample, r->samples);
+	struct timing *t = &s->timing;
+	uint64_t seed = s->rig->job->seeds[s->rig->job->nseeds - 1];
+	double candidate = timing_ns(t, LEG_CANDIDATE);
 
-	if (candidate < r->floor_ns) {
+	if (placements_kept(t) < PLACEMENTS_MIN || t->dropped > t->n) {
+		result_fail(r, TIME_NOISY, "%d of %d rounds dropped: the device was %s", t->dropped, t->dropped + t->n,
+			    t->shared ? "shared with another process" : "throttled");
+		return;
+	}
+	if (candidate < FLOOR_SLACK * r->floor_ns) {
 		result_fail(r, TIME_INVALID,
-			    "%g ns is less than the device needs for the task's least traffic and arithmetic (%.0f ns)",
+			    "%.0f ns is less than the device needs for the task's least traffic and arithmetic (%.0f ns)",
 			    candidate, r->floor_ns);
 		return;
 	}
 	for (int k = 0; k < LEGS; k++)
-		if (s->ready[k])
-			r->ns[k] = median(r->legs[k].sample, r->samples);
+		r->ns[k] = timing_ns(t, k);
+	r->vs[LEG_BASELINE] = timing_ratio(t, LEG_BASELINE, LEG_CANDIDATE, seed);
+	r->vs[LEG_EXPERT] = timing_ratio(t, LEG_EXPERT, LEG_CANDIDATE, seed);
 }
 
 int site_time(struct site *s)
 {
 	struct err e = { "" };
-	int rc = start_afresh(s, &e) || run_placements(s, &e);
+	int rc = run_placements(s, &e);
 
 	if (rc && gpu_fault(s->rig->gpu))
 		result_fail(&s->r, TIME_FAULT, "while timed: %s", e.text);
 	else if (rc)
-		site_tool_failed(s, e.text);
+		site_tool_failed(s, e.text);	/* unless it is known better */
 	if (s->r.status == TIME_CORRECT)
 		conclude(s);
 	if (s->r.status != TIME_CORRECT)
-		s->r.samples = 0;
+		s->timing.n = 0;
+	s->r.timing = &s->timing;
 	phases_charge(&s->rig->phases, PHASE_TIME);
 	return rc ? -1 : 0;
 }

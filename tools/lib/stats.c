@@ -1,6 +1,7 @@
 /* Small statistics, each named for what it is. */
 #include "stats.h"
 #include "die.h"
+#include "rng.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,4 +50,103 @@ double stats_geomean(const double *x, size_t n)
 		sum += log(x[i]);
 	}
 	return n ? exp((double)(sum / n)) : NAN;
+}
+
+double stats_mean(const double *x, size_t n)
+{
+	long double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return n ? (double)(sum / n) : NAN;
+}
+
+double stats_normal_cdf(double z)
+{
+	return 0.5 * erfc(-z / sqrt(2));
+}
+
+/* The continued fraction of the incomplete beta function, by Lentz's method. */
+static double beta_fraction(double a, double b, double x)
+{
+	const double tiny = 1e-300;
+	double c = 1, d = 1 - (a + b) * x / (a + 1), f;
+
+	d = 1 / (fabs(d) < tiny ? tiny : d);
+	f = d;
+	for (int m = 1; m < 500; m++) {
+		double up = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double down = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)), step;
+
+		d = 1 + up * d;
+		c = 1 + up / c;
+		d = 1 / (fabs(d) < tiny ? tiny : d);
+		f *= d * c;
+		d = 1 + down * d;
+		c = 1 + down / c;
+		d = 1 / (fabs(d) < tiny ? tiny : d);
+		step = d * c;
+		f *= step;
+		if (fabs(step - 1) < 1e-15)
+			break;
+	}
+	return f;
+}
+
+/* I_x(a, b); the fraction converges fast on one side of the mode, symmetry serves the other. */
+static double incomplete_beta(double a, double b, double x)
+{
+	double front;
+
+	if (x <= 0 || x >= 1)
+		return x > 0;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double stats_t_cdf(double t, double df)
+{
+	double tail = 0.5 * incomplete_beta(df / 2, 0.5, df / (df + t * t));
+
+	return t > 0 ? 1 - tail : tail;
+}
+
+double stats_t_quantile(double p, double df)
+{
+	double low = -1, high = 1;
+
+	while (stats_t_cdf(low, df) > p)
+		low *= 2;
+	while (stats_t_cdf(high, df) < p)
+		high *= 2;
+	for (int i = 0; i < 200 && high - low > 1e-13 * fabs(low); i++) {
+		double middle = (low + high) / 2;
+
+		*(stats_t_cdf(middle, df) < p ? &low : &high) = middle;
+	}
+	return (low + high) / 2;
+}
+
+void stats_bootstrap_mean(const double *x, size_t n, double level, uint64_t seed, double *low, double *high)
+{
+	enum { RESAMPLES = 10000 };
+	struct rng rng = { seed };
+	double *means, tail;
+
+	*low = *high = NAN;
+	if (n < 2)
+		return;
+	means = xcalloc(RESAMPLES, sizeof *means);
+	for (int b = 0; b < RESAMPLES; b++) {
+		for (size_t i = 0; i < n; i++)
+			means[b] += x[rng_below(&rng, (int)n)];
+		means[b] /= (double)n;
+	}
+	/* a resample's spread is too small by sqrt((n-1)/n), and the normal tail by what t has more */
+	tail = stats_normal_cdf(sqrt((double)n / (double)(n - 1)) * stats_t_quantile((1 - level) / 2, (double)n - 1));
+	*low = stats_quantile(means, RESAMPLES, tail);
+	*high = stats_quantile(means, RESAMPLES, 1 - tail);
+	free(means);
 }

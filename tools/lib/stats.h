@@ -2,8 +2,19 @@
 #ifndef STATS_H
 #define STATS_H
 #include <stddef.h>
+#include <stdint.h>
 
 double stats_median(const double *x, size_t n);		/* mean of the middle two for even n; x is not changed */
 double stats_quantile(const double *x, size_t n, double q);	/* linear between order statistics (type 7) */
 double stats_geomean(const double *x, size_t n);	/* exp(mean(log x)); NaN if any x <= 0 */
+double stats_mean(const double *x, size_t n);
+
+double stats_normal_cdf(double z);
+double stats_t_cdf(double t, double df);	/* Student's, by the regularised incomplete beta function; df > 0 */
+double stats_t_quantile(double p, double df);	/* its inverse, 0 < p < 1 */
+
+/* An interval for the mean at the level (0.95), by bootstrap over x: the expanded percentile interval (Hesterberg 2015,
+ * "What teachers should know about the bootstrap"), which for few values is as wide as Student's t says it must be.
+ * The same seed gives the same interval. NaN for n < 2. */
+void stats_bootstrap_mean(const double *x, size_t n, double level, uint64_t seed, double *low, double *high);
 #endif

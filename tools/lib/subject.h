@@ -16,6 +16,8 @@ struct demand {
 	struct opt_list workloads;	/* ids; none: all of the tier */
 	int seeds;
 	double hang;
+	double precision, max_time;	/* struct job's */
+	bool self_test;
 };
 
 struct subject {

@@ -100,11 +100,12 @@ static int read_param(struct task *t, const struct json *j, struct err *e)
 	return add_name(t, &t->params, &t->nparams, j, e);
 }
 
-/* {"metric": "rfe"|"maxn", "max": x} or {"metric": "exact"} or {"metric": "ulp", "share": x, "max": n} */
+/* {"metric": "rfe"|"maxn", "max": x} or {"metric": "exact"} or {"metric": "ulp", "share": x, "max": n, "equal": x},
+ * "equal" may be left out */
 static int read_check(struct tensor *x, const struct json *j, struct err *e)
 {
 	static const char *const limit[] = { "metric", "max", NULL }, *const none[] = { "metric", NULL },
-		*const share[] = { "metric", "share", "max", NULL };
+		*const share[] = { "metric", "share", "max", "equal", NULL };
 	static const char *const *const keys[] = { [METRIC_RFE] = limit, [METRIC_MAXN] = limit, [METRIC_EXACT] = none,
 						   [METRIC_ULP] = share };
 	int metric = index_of(metric_name, NMETRICS, json_get_str(j, "metric"));
@@ -116,11 +117,14 @@ static int read_check(struct tensor *x, const struct json *j, struct err *e)
 		return err_set(e, "more than %d checks", TASK_CHECKS);
 	if (json_only_keys(j, keys[metric], e))
 		return -1;
-	*c = (struct check){ (enum metric)metric, json_get_num(j, "max", 0), json_get_num(j, "share", 0) };
+	*c = (struct check){ (enum metric)metric, json_get_num(j, "max", 0), json_get_num(j, "share", 0),
+			     json_get_num(j, "equal", 0) };
 	if (metric != METRIC_EXACT && !(c->max > 0))
 		return err_set(e, "'max' is not a number over 0");
 	if (metric == METRIC_ULP && !(c->share > 0 && c->share <= 1))
 		return err_set(e, "'share' is not a number over 0 and at most 1");
+	if (json_get(j, "equal") && !(c->equal > 0 && c->equal <= 1))
+		return err_set(e, "'equal' is not a number over 0 and at most 1");
 	if (metric == METRIC_ULP && (dtype_is_integer(x->dtype) || c->max != floor(c->max)))
 		return err_set(e, "'ulp' wants a floating type and a whole 'max'");
 	x->nchecks++;
@@ -232,7 +236,7 @@ static int read_task(struct task *t, const struct json *j, const char *name, str
 {
 	static const char *const keys[] = { "version", "name", "title", "dims", "params", "tensors", "temps",
 					    "generate", "oracle", "bytes", "flops", "flop_unit", "source", NULL };
-	static const char *const units[] = { "bf16", "fp8", "fp16", "tf32", "fp32" };
+	static const char *const units[] = { "bf16", "fp16", "tf32", "fp8", "int8", "fp32", "fp64" };
 
 	t->tensors = array_for(j, "tensors", sizeof *t->tensors);
 	t->temps = array_for(j, "temps", sizeof *t->temps);

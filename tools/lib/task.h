@@ -19,6 +19,7 @@ struct check {
 	enum metric metric;
 	double max;		/* rfe, maxn: largest allowed figure; ulp: steps no element may exceed */
 	double share;		/* ulp: least share of elements within one step */
+	double equal;		/* ulp: least share of elements that are equal; 0: no condition */
 };
 
 enum { TASK_DIMS = 8, TASK_CHECKS = 4 };
@@ -56,7 +57,7 @@ struct task {
 	struct stage *generate;	int ngenerate;	/* fills in and inout tensors from the seed */
 	struct stage *oracle;	int noracle;	/* fills ref_NAME of out and inout tensors */
 	char *bytes, *flops;			/* expressions; least traffic and arithmetic, for the floors */
-	char *flop_unit;			/* "bf16", "fp8", "fp16", "tf32", "fp32": whose peak applies */
+	char *flop_unit;			/* "bf16", "fp32", ...: whose peak applies (peaks.h) */
 	/* hashes both arms of a pair share */
 	char text_hash[HASH_HEX], workloads_hash[HASH_HEX], oracle_hash[HASH_HEX];
 };

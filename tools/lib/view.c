@@ -12,7 +12,7 @@ int view_open(struct view *v, struct engine *x, const struct task *t, const stru
 
 int view_make(struct view *v, uint64_t seed, struct err *e)
 {
-	return set_make(&v->l, &v->set, seed, seed, false, e) || set_reference(&v->l, &v->set, e) ? -1 : 0;
+	return set_make(&v->l, &v->set, seed, seed, e) || set_reference(&v->l, &v->set, e) ? -1 : 0;
 }
 
 void view_close(struct view *v)

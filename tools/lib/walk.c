@@ -1,85 +1,73 @@
-/* Graphs, blocks, rounds. */
+/* Laps. */
 #include "walk.h"
 #include "clock.h"
 #include <math.h>
-#include <stdlib.h>
 
-enum { MAX_NODES = 4096 };
-#define BLOCK_NS 1e6		/* aim for a block */
-#define WARM_SECONDS 0.12	/* at most, for the clock to settle */
+#define WARM_SECONDS 0.5	/* at most */
+#define WINDOW_NS 5e6		/* warm-up looks at windows of at least this length */
 
-void walk_sets(const struct walk *w, int c, int *in, int *out)
+static int record(const struct walk *w, struct replay *r, const struct lap *l, struct err *e)
 {
-	int pass = c / w->nsets + w->shift;
-
-	*in = w->order[c % w->nsets];
-	*out = w->order[(c + pass) % w->nsets];
+	for (int c = 0; c < w->lead + w->calls; c++)
+		if ((c == w->lead && gpu_event_record(w->gpu, l->from, e)) ||
+		    replay_call(r, w->set[w->order[c]].base, e))
+			return -1;
+	return gpu_event_record(w->gpu, l->to, e);
 }
 
-void *walk_graph(const struct walk *w, struct replay *r, int calls, struct err *e)
+int walk_record(const struct walk *w, struct replay *r, struct lap *l, struct err *e)
 {
-	int in, out;
-
-	if (gpu_record_begin(w->gpu, e))
-		return NULL;
-	for (int c = 0; c < calls; c++) {
-		walk_sets(w, c, &in, &out);
-		if (replay_call(r, w->set[in].base, w->set[out].base, e)) {
-			gpu_record_drop(w->gpu);
-			return NULL;
-		}
-	}
-	return gpu_record_end(w->gpu, e);
-}
-
-/* n blocks between two events; their time can be read after a sync. */
-static int blocks(const struct walk *w, void *graph, int n, void *from, void *to, struct err *e)
-{
-	int rc = gpu_event_record(w->gpu, from, e);
-
-	for (int i = 0; i < n && !rc; i++)
-		rc = gpu_graph_run(w->gpu, graph, e);
-	return rc || gpu_event_record(w->gpu, to, e) ? -1 : 0;
-}
-
-/* ns of n blocks that run now. */
-static int timed_blocks(const struct walk *w, void *graph, int n, double *ns, struct err *e)
-{
-	void *from = gpu_event(w->gpu, e), *to = from ? gpu_event(w->gpu, e) : NULL;
-	int rc = !to || blocks(w, graph, n, from, to, e) || gpu_sync(w->gpu, e) ||
-		 gpu_event_ns(w->gpu, from, to, ns, e);
-
-	gpu_event_free(w->gpu, from);
-	gpu_event_free(w->gpu, to);
-	return rc ? -1 : 0;
-}
-
-int walk_block(const struct walk *w, void *graph, double *ns, struct err *e)
-{
-	return timed_blocks(w, graph, 1, ns, e);
-}
-
-int walk_look(const struct walk *w, void *graph, int calls, double *ns, struct err *e)
-{
-	if (gpu_graph_run(w->gpu, graph, e) || walk_block(w, graph, ns, e))
+	*l = (struct lap){ .from = gpu_event(w->gpu, e) };
+	l->to = l->from ? gpu_event(w->gpu, e) : NULL;
+	if (!l->to || gpu_record_begin(w->gpu, e))
 		return -1;
-	*ns /= calls;
+	if (record(w, r, l, e)) {
+		gpu_record_drop(w->gpu);
+		return -1;
+	}
+	l->graph = gpu_record_end(w->gpu, e);
+	return l->graph ? 0 : -1;
+}
+
+void walk_release(const struct walk *w, struct lap *l)
+{
+	gpu_graph_free(w->gpu, l->graph);
+	gpu_event_free(w->gpu, l->from);
+	gpu_event_free(w->gpu, l->to);
+	*l = (struct lap){ 0 };
+}
+
+/* n laps one after the other; ns per call of the last. */
+static int run(const struct walk *w, const struct lap *l, int n, double *ns, struct err *e)
+{
+	for (int i = 0; i < n; i++)
+		if (gpu_graph_run(w->gpu, l->graph, e))
+			return -1;
+	if (gpu_sync(w->gpu, e) || gpu_event_ns(w->gpu, l->from, l->to, ns, e))
+		return -1;
+	*ns /= w->calls;
 	return 0;
 }
 
-/* Windows of at least 5 ms; three in a row within 0.5 % of each other end it. */
-int walk_warm(const struct walk *w, void *graph, int calls, struct err *e)
+int walk_run(const struct walk *w, const struct lap *l, double *ns, struct err *e)
+{
+	return run(w, l, 1, ns, e);
+}
+
+/* Three windows in a row within 0.5 % of each other end it. */
+int walk_warm(const struct walk *w, const struct lap *l, struct err *e)
 {
 	double end = clock_now() + WARM_SECONDS, one, window[3] = { 0, 0, 0 };
 	int repeat;
 
-	if (walk_look(w, graph, calls, &one, e))
+	if (walk_run(w, l, &one, e) || walk_run(w, l, &one, e))
 		return -1;
-	repeat = one * calls < 5e6 ? (int)(5e6 / (one * calls)) + 1 : 1;
+	one *= w->lead + w->calls;
+	repeat = one < WINDOW_NS ? (int)(WINDOW_NS / one) + 1 : 1;
 	for (int n = 0; clock_now() < end; n++) {
 		double lo, hi;
 
-		if (timed_blocks(w, graph, repeat, &window[n % 3], e))
+		if (run(w, l, repeat, &window[n % 3], e))
 			return -1;
 		lo = fmin(fmin(window[0], window[1]), window[2]);
 		hi = fmax(fmax(window[0], window[1]), window[2]);
@@ -87,60 +75,4 @@ int walk_warm(const struct walk *w, void *graph, int calls, struct err *e)
 			break;
 	}
 	return 0;
-}
-
-int walk_calls(const struct walk *w, const struct replay *r, double ns, bool one_pass)
-{
-	double pass = ns * w->nsets;
-	int passes = (int)ceil(BLOCK_NS / pass), most = MAX_NODES / (w->nsets * r->plan->nsteps);
-
-	if (one_pass)
-		return w->nsets;
-	if (passes > most)
-		passes = most;
-	if (passes < 2)
-		passes = pass > 50 * BLOCK_NS ? 1 : 2;	/* one pass: outputs meet the same answer again */
-	return passes * w->nsets;
-}
-
-/* One round: every leg once, in a random order. */
-static int round_of(const struct walk *w, struct leg legs[LEGS], void *event[LEGS][2], struct rng *rng, struct err *e)
-{
-	int order[LEGS] = { 0, 1, 2 };
-
-	rng_shuffle(rng, order, LEGS);
-	for (int i = 0; i < LEGS; i++) {
-		int k = order[i];
-
-		if (legs[k].graph && blocks(w, legs[k].graph, 1, event[k][0], event[k][1], e))
-			return -1;
-	}
-	return 0;
-}
-
-int walk_rounds(const struct walk *w, struct leg legs[LEGS], int first, int rounds, struct rng *rng, struct err *e)
-{
-	void *(*event)[LEGS][2] = xcalloc((size_t)rounds, sizeof(*event));
-	int rc = 0;
-
-	for (int i = 0; i < rounds * LEGS * 2 && !rc; i++)
-		rc = (event[i / (LEGS * 2)][i / 2 % LEGS][i % 2] = gpu_event(w->gpu, e)) ? 0 : -1;
-	for (int i = 0; i < rounds && !rc; i++)
-		rc = round_of(w, legs, event[i], rng, e);
-	if (!rc)
-		rc = gpu_sync(w->gpu, e);
-	for (int i = 0; i < rounds && !rc; i++)
-		for (int k = 0; k < LEGS && !rc; k++) {
-			double ns;
-
-			if (!legs[k].graph)
-				continue;
-			rc = gpu_event_ns(w->gpu, event[i][k][0], event[i][k][1], &ns, e);
-			if (!rc)
-				legs[k].sample[first + i] = llrint(ns / legs[k].calls);
-		}
-	for (int i = 0; i < rounds * LEGS * 2; i++)
-		gpu_event_free(w->gpu, event[i / (LEGS * 2)][i / 2 % LEGS][i % 2]);
-	free(event);
-	return rc;
 }

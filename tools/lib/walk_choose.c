@@ -4,31 +4,34 @@
 #include <math.h>
 #include <string.h>
 
-/* The fastest of three blocks of one pass over the sets; NaN when the variant cannot be launched. */
-static int try_variant(const struct walk *w, struct replay *r, double best, double *ns, struct err *e)
+/* Outside of a graph first: a launch that is refused must not cost the recording. 1: refused. */
+static int can_launch(const struct walk *w, struct replay *r, struct err *e)
 {
 	struct err why;
-	void *graph;
-	int rc = 0;
+
+	if (replay_call(r, w->set[w->order[0]].base, &why))
+		return gpu_fault(w->gpu) ? err_set(e, "%s", why.text) : 1;
+	return gpu_sync(w->gpu, e);
+}
+
+/* The fastest of four laps, of fewer when it is hopeless; NaN when the variant cannot be launched. */
+static int try_variant(const struct walk *w, struct replay *r, double best, double *ns, struct err *e)
+{
+	struct lap lap;
+	double t;
+	int rc = can_launch(w, r, e);
 
 	*ns = NAN;
-	/* outside a graph first: a launch that is refused must not cost the recording */
-	if (replay_call(r, w->set[0].base, w->set[0].base, &why))
-		return gpu_fault(w->gpu) ? err_set(e, "%s", why.text) : 0;
-	if (gpu_sync(w->gpu, e) || !(graph = walk_graph(w, r, w->nsets, e)))
-		return -1;
-	rc = gpu_graph_run(w->gpu, graph, e);
-	for (int i = 0; i < 3 && !rc; i++) {
-		double t;
-
-		rc = walk_block(w, graph, &t, e);
-		if (!rc && !(t / w->nsets >= *ns))
-			*ns = t / w->nsets;
-		if (*ns > 1.5 * best)
-			break;
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	rc = walk_record(w, r, &lap, e);
+	for (int i = 0; i < 4 && !rc && !(*ns > 1.5 * best); i++) {
+		rc = walk_run(w, &lap, &t, e);
+		if (!rc && !(t >= *ns))
+			*ns = t;
 	}
-	gpu_graph_free(w->gpu, graph);
-	return rc;
+	walk_release(w, &lap);
+	return rc ? -1 : 0;
 }
 
 /* Steps with the same kernels, grids and configurations: Triton's autotuner would choose once for all of them. */
@@ -102,17 +105,14 @@ static int choose_step(const struct walk *w, struct replay *r, int s, struct buf
 /* Runs the plan as it is until the clock has settled, else the first variants would be measured on a cooler device. */
 static int warm_up(const struct walk *w, struct replay *r, struct err *e)
 {
-	struct err why;
-	void *graph;
-	int rc;
+	struct lap lap;
+	int rc = can_launch(w, r, e);
 
-	if (replay_call(r, w->set[0].base, w->set[0].base, &why))
-		return gpu_fault(w->gpu) ? err_set(e, "%s", why.text) : 0;	/* another variant may do */
-	if (gpu_sync(w->gpu, e) || !(graph = walk_graph(w, r, w->nsets, e)))
-		return -1;
-	rc = walk_warm(w, graph, w->nsets, e);
-	gpu_graph_free(w->gpu, graph);
-	return rc;
+	if (rc)
+		return rc < 0 ? -1 : 0;	/* another variant may do */
+	rc = walk_record(w, r, &lap, e) || walk_warm(w, &lap, e);
+	walk_release(w, &lap);
+	return rc ? -1 : 0;
 }
 
 int walk_choose(const struct walk *w, struct replay *r, struct buf *out, struct err *e)

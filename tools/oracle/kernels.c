@@ -3,7 +3,8 @@
  *
  * Reductions are made without shared state: index i walks one strip of the array (elements i*span, i*span + step, ...;
  * neighbours on the GPU, contiguous runs on the host), writes its own partial result, and a second, small launch folds
- * the partials. Every field of an argument struct is eight bytes wide. */
+ * the partials. Only the counts of a survey are shared: whole numbers, so their order does not matter. Every field of
+ * an argument struct is eight bytes wide. */
 
 FN i64 strip_end(i64 n, i64 span, i64 i) { return span > 1 && (i + 1) * span < n ? (i + 1) * span : n; }
 
@@ -13,13 +14,32 @@ FN u64 poison_word(u64 seed, i64 i) { return rand_u64(seed, 0xd2cu, i); }
 
 EACH(poison, struct words) { t->p[t->first + i] = poison_word(t->seed, t->first + i); }
 
+/* Those bytes of word w that lie in [from, to), as a mask. */
+FN u64 bytes_within(i64 w, i64 from, i64 to)
+{
+	i64 lo = w * 8 < from ? from - w * 8 : 0, hi = w * 8 + 8 > to ? to - w * 8 : 8;
+
+	if (lo >= 8 || hi <= lo)
+		return 0;
+	return (hi == 8 ? ~0ULL : (1ULL << 8 * hi) - 1) & ~((1ULL << 8 * lo) - 1);
+}
+
+EACH(spoil, struct spoil)
+{
+	i64 set = i / t->words, w = t->first + i % t->words;
+	u64 *p = (u64 *)t->base[set] + w, v = poison_word(t->seed[set], w), keep = bytes_within(w, 0, t->keep_to);
+
+	if (t->seed[set] & 1)
+		v |= bytes_within(w, t->ones_from, t->ones_to);
+	*p = keep ? (v & ~keep) | (*p & keep) : v;
+}
+
 /* Bytes [from, to) of a set against its poison: out[i] is non-zero where word from/8 + i differs. */
 EACH(check_band, struct band)
 {
-	i64 w = t->from / 8 + i, lo = w * 8 < t->from ? t->from - w * 8 : 0, hi = w * 8 + 8 > t->to ? t->to - w * 8 : 8;
-	u64 mask = (hi >= 8 ? ~0ULL : (1ULL << 8 * hi) - 1) & ~((1ULL << 8 * lo) - 1);
+	i64 w = t->from / 8 + i;
 
-	t->out[i] = (t->p[w] ^ poison_word(t->seed, w)) & mask;
+	t->out[i] = (t->p[w] ^ poison_word(t->seed, w)) & bytes_within(w, t->from, t->to);
 }
 
 /* Two arrays of words: how many differ in strip i, and the first that does (or -1). */
@@ -165,6 +185,170 @@ EACH(fold, struct fold)
 	t->out[i] = p;
 }
 
+/* ---- a second look at an output that is wrong: which elements, and what they are like */
+
+FN double get_any(const void *p, i64 type, i64 i)
+{
+	switch (type) {
+	case ANY_F64: return ((const double *)p)[i];
+	case ANY_F32: return ((const float *)p)[i];
+	case ANY_F16: return f16_get(((const f16 *)p)[i]);
+	case ANY_BF16: return bf16_get(((const bf16 *)p)[i]);
+	case ANY_E4M3: return e4m3_get(((const e4m3 *)p)[i]);
+	case ANY_E5M2: return e5m2_get(((const e5m2 *)p)[i]);
+	case ANY_I64: return (double)((const i64 *)p)[i];
+	case ANY_I32: return ((const i32 *)p)[i];
+	case ANY_I16: return ((const i16 *)p)[i];
+	case ANY_I8: return ((const i8 *)p)[i];
+	default: return ((const u8 *)p)[i];
+	}
+}
+
+FN i64 steps_any(const void *p, i64 type, i64 i, double ref)
+{
+	switch (type) {
+	case ANY_F64: return f64_steps(((const double *)p)[i], ref);
+	case ANY_F32: return f32_steps(((const float *)p)[i], ref);
+	case ANY_F16: return f16_steps(((const f16 *)p)[i], ref);
+	case ANY_BF16: return bf16_steps(((const bf16 *)p)[i], ref);
+	case ANY_E4M3: return e4m3_steps(((const e4m3 *)p)[i], ref);
+	case ANY_E5M2: return e5m2_steps(((const e5m2 *)p)[i], ref);
+	case ANY_I64: return int_steps(((const i64 *)p)[i], ref);
+	default: return int_steps((i64)get_any(p, type, i), ref);
+	}
+}
+
+/* Whether the element at i would be wrong at `place`. */
+FN int survey_wrong(const struct survey *t, double got, i64 i, i64 place)
+{
+	double ref = t->ref[place];
+
+	if (!is_finite(got) || !is_finite(ref))
+		return !(got == ref || (is_nan(got) && is_nan(ref)));
+	return (got > ref ? got - ref : ref - got) > t->over || steps_any(t->got, t->type, i, ref) > t->steps;
+}
+
+FN int survey_unwritten(const struct survey *t, i64 i)
+{
+	const u8 *p = (const u8 *)t->got + i * t->size;
+	int ones = t->base != 0, noise = t->base != 0, same = t->same != 0;
+	i64 at = t->base ? p - t->base : 0;	/* an element never lies across two words */
+	u64 word = poison_word(t->seed, at / 8) >> 8 * (at % 8);
+
+	for (i64 b = 0; b < t->size; b++, word >>= 8) {
+		ones &= p[b] == 0xff;
+		noise &= p[b] == (u8)word;
+		same = same && p[b] == t->same[i * t->size + b];
+	}
+	return ones | noise | same;
+}
+
+FN void count_up(u64 *p)
+{
+#ifdef __CUDACC__
+	atomicAdd(p, 1ULL);
+#else
+	_Pragma("omp atomic")
+	++*p;
+#endif
+}
+
+FN struct traits traits_zero(void)
+{
+	struct traits s = { 0, -1, -1 };
+
+	s.least = of_bits(0x7ffULL << 52);	/* infinities, until there is something */
+	s.greatest = -s.least;
+	return s;
+}
+
+FN void traits_try(struct traits *s, const struct survey *t, double got, i64 i, int k, int there, i64 place)
+{
+	if (!there)
+		return;
+	s->tried[k]++;
+	s->fits[k] += !survey_wrong(t, got, i, place);
+}
+
+/* Coordinates of the wrong element i: counted, and its neighbours tried. */
+FN void traits_place(struct traits *s, const struct survey *t, double got, i64 i)
+{
+	i64 rest = i, stride = 1, c, rows, cols, p;
+
+	for (int d = (int)t->ndim - 1; d >= 0; d--) {
+		c = rest % t->shape[d];
+		rest /= t->shape[d];
+		if (t->shape[d] > 1) {
+			count_up(t->counts + t->count_at[d] + c / t->width[d]);
+			traits_try(s, t, got, i, 2 * d, c > 0, i - stride);
+			traits_try(s, t, got, i, 2 * d + 1, c + 1 < t->shape[d], i + stride);
+		}
+		stride *= t->shape[d];
+	}
+	if (t->ndim < 2)
+		return;
+	rows = t->shape[t->ndim - 2];
+	cols = t->shape[t->ndim - 1];
+	p = i % (rows * cols);
+	traits_try(s, t, got, i, SURVEY_TRANSPOSED, 1, i - p + p % rows * cols + p / rows);
+}
+
+EACH(survey, struct survey)
+{
+	struct traits s = traits_zero();
+	i64 end = strip_end(t->n, t->span, i);
+
+	for (i64 j = i * t->span; j < end; j += t->step) {
+		double got = get_any(t->got, t->type, j), ref = t->ref[j];
+
+		if (!survey_wrong(t, got, j, j))
+			continue;
+		if (!s.wrong++)
+			s.first = j;
+		s.last = j;
+		s.nan += is_nan(got);
+		s.infinite += !is_nan(got) && !is_finite(got);
+		s.zero += got == 0;
+		s.unwritten += survey_unwritten(t, j);
+		if (is_finite(got) && is_finite(ref)) {
+			s.got2 += got * got;
+			s.got_ref += got * ref;
+			s.ref2 += ref * ref;
+			s.least = got < s.least ? got : s.least;
+			s.greatest = got > s.greatest ? got : s.greatest;
+		}
+		traits_place(&s, t, got, j);
+	}
+	t->out[i] = s;
+}
+
+EACH(survey_fold, struct survey_fold)
+{
+	struct traits s = traits_zero();
+
+	for (i64 j = i * t->span; j < t->n && j < (i + 1) * t->span; j++) {
+		const struct traits *q = &t->in[j];
+
+		s.wrong += q->wrong;
+		partial_first(&s.first, q->first);
+		s.last = q->last > s.last ? q->last : s.last;
+		s.nan += q->nan;
+		s.infinite += q->infinite;
+		s.zero += q->zero;
+		s.unwritten += q->unwritten;
+		s.got2 += q->got2;
+		s.got_ref += q->got_ref;
+		s.ref2 += q->ref2;
+		s.least = q->least < s.least ? q->least : s.least;
+		s.greatest = q->greatest > s.greatest ? q->greatest : s.greatest;
+		for (int k = 0; k < SURVEY_PLACES; k++) {
+			s.tried[k] += q->tried[k];
+			s.fits[k] += q->fits[k];
+		}
+	}
+	t->out[i] = s;
+}
+
 /* ---- c[b] = op(a[b]) op(b[b]), row-major; op(a) is m x k, op(b) is k x n; ta: a is stored k x m, tb: b is n x k */
 
 /* The obvious loop, one element an index: what `product` is tested against. */
@@ -181,6 +365,15 @@ EACH(product_slow, struct product)
 }
 
 #ifdef __CUDACC__
+
+/* Overwrites n words of every multiprocessor's shared memory; the grid has a block for each, which takes it whole. */
+extern "C" __global__ void scrub(const __grid_constant__ struct words t, i64 n)
+{
+	extern __shared__ volatile u64 shared[];
+
+	for (i64 i = threadIdx.x; i < n; i += blockDim.x)
+		shared[i] = t.seed + (u64)i * 0x9e3779b97f4a7c15ULL;
+}
 
 /* A block of 8 warps makes a 128 x 128 tile, a warp 64 x 32 of it, by the double-precision tensor core (m8n8k4: a lane
  * holds row lane/4, k lane%4 of A; k lane%4, column lane/4 of B; row lane/4, columns 2*(lane%4) and the next of C).
@@ -270,6 +463,13 @@ extern "C" __global__ void __launch_bounds__(256) product(const __grid_constant_
 }
 
 #else
+
+void scrub(const struct words *const t, i64 n);
+void scrub(const struct words *const t, i64 n)
+{
+	(void)t;
+	(void)n;	/* a host has none */
+}
 
 /* Tiles of 32 x 64 over all of k, the strip of op(b) copied in order so that the inner loop runs along memory. */
 void product(const struct product *const t, i64 unused);

@@ -1,0 +1,161 @@
+/* Blocks and rounds of one placement. */
+#include "site.h"
+#include "clock.h"
+#include "nvml.h"
+#include <math.h>
+
+enum { ROUNDS = 6, ROUNDS_LONG = 3 };
+#define LONG_NS 2e7	/* a round this long is repeated less often */
+
+/* What was seen of the device in a round. */
+struct sight {
+	uint64_t reasons;
+	bool shared;
+	int temperature, power_mw;
+};
+
+static int higher(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* Reads clocks until nothing runs any more: the last reading stands for the block. 1: it does not end. */
+static int watch(struct site *s, struct block *b, struct sight *seen, struct err *e)
+{
+	double end = clock_now() + s->rig->job->hang;
+	struct nvml_reading r;
+	int rc;
+
+	do {
+		nvml_clocks(s->rig->nvml, &r);
+		b->sm_mhz = r.sm_mhz;
+		b->memory_mhz = r.memory_mhz;
+		seen->reasons |= r.reasons;
+		rc = gpu_busy(s->rig->gpu, e);
+	} while (rc > 0 && clock_now() < end);
+	return rc;
+}
+
+static int run_block(struct site *s, int k, struct block *b, struct sight *seen, struct err *e)
+{
+	struct rng *rng = &s->rig->rng;
+	double ns;
+	int rc;
+
+	if (pool_spoil(&s->pool, rng, e) || replay_spoil(&s->replay[k], (uint8_t)rng_next(rng), e) ||
+	    gpu_graph_run(s->rig->gpu, s->lap[k].graph, e))
+		return -1;
+	rc = watch(s, b, seen, e);
+	if (rc > 0) {
+		site_hangs(s, k);
+		return err_set(e, "%s", s->r.message.data);
+	}
+	if (rc || gpu_event_ns(s->rig->gpu, s->lap[k].from, s->lap[k].to, &ns, e))
+		return -1;
+	b->ns = llrint(ns);
+	return 0;
+}
+
+/* Whether a round's blocks can be used; takes what was seen into the account. */
+static bool usable(struct timing *t, const struct sight *seen)
+{
+	uint64_t bad = seen->reasons & nvml_throttle_mask;
+
+	t->temperature = higher(t->temperature, seen->temperature);
+	t->power_mw = higher(t->power_mw, seen->power_mw);
+	t->shared = t->shared || seen->shared;
+	if (bad || seen->shared) {
+		t->dropped++;
+		t->dropped_for |= bad;
+		return false;
+	}
+	t->reasons |= seen->reasons;
+	return true;
+}
+
+/* A set whose last run may be kept as the witness: one of those timed. */
+static int any_timed(struct site *s)
+{
+	return s->order[s->walk.lead + rng_below(&s->rig->rng, s->walk.calls)];
+}
+
+/* Every leg once. One set has new data; half of the witnesses are that one. keep: the witness is of this round. */
+static int round_of(struct site *s, const int order[LEGS], struct block block[LEGS], struct sight *seen, bool keep,
+		    struct err *e)
+{
+	int fresh = any_timed(s);
+
+	if (pool_generate(&s->pool, fresh, ++s->data_seed, e))
+		return -1;
+	for (int i = 0; i < LEGS; i++) {
+		int k = order[i];
+
+		if (!s->lap[k].graph)
+			continue;
+		if (run_block(s, k, &block[k], seen, e))
+			return -1;
+		if (k == LEG_CANDIDATE && keep &&
+		    pool_keep(&s->pool, rng_below(&s->rig->rng, 2) ? fresh : any_timed(s), e))
+			return -1;
+	}
+	return 0;
+}
+
+static void look(const struct site *s, struct sight *seen)
+{
+	struct nvml_reading r;
+
+	nvml_read(s->rig->nvml, &r);
+	*seen = (struct sight){ .reasons = r.reasons, .shared = nvml_sharing(s->rig->nvml) > 0,
+				.temperature = r.temperature, .power_mw = r.power_mw };
+}
+
+/* Six rounds have each order of three legs once, three have each leg once in each place. */
+static void make_orders(struct site *s, int order[ROUNDS][LEGS])
+{
+	int first[LEGS] = { 0, 1, 2 };
+
+	rng_shuffle(&s->rig->rng, first, LEGS);
+	for (int r = 0; r < ROUNDS; r++)
+		for (int i = 0; i < LEGS; i++)
+			order[r][i] = first[(r < LEGS ? i + r : LEGS - 1 - i + r) % LEGS];
+}
+
+/* One round that does not count, and by which it is known how many can be afforded. */
+static int rehearse(struct site *s, const int order[LEGS], int *rounds, struct err *e)
+{
+	struct block block[LEGS] = { 0 };
+	struct sight seen = { 0 };
+	double ns = 0;
+
+	if (round_of(s, order, block, &seen, false, e))
+		return -1;
+	for (int k = 0; k < LEGS; k++)
+		ns += (double)block[k].ns;
+	*rounds = ns < LONG_NS ? ROUNDS : ROUNDS_LONG;
+	return 0;
+}
+
+int site_turns(struct site *s, bool witness, struct err *e)
+{
+	struct timing *t = &s->timing;
+	int order[ROUNDS][LEGS], turn[ROUNDS], rounds, kept;
+
+	make_orders(s, order);
+	if (rehearse(s, order[rng_below(&s->rig->rng, ROUNDS)], &rounds, e))
+		return -1;
+	for (int i = 0; i < rounds; i++)
+		turn[i] = i;
+	rng_shuffle(&s->rig->rng, turn, rounds);
+	kept = witness ? rng_below(&s->rig->rng, rounds) : -1;
+	for (int i = 0; i < rounds && t->n < TIMING_BLOCKS; i++) {
+		struct sight seen;
+
+		look(s, &seen);
+		if (round_of(s, order[turn[i]], t->block[t->n], &seen, i == kept, e))
+			return -1;
+		t->placement[t->n] = t->placements;
+		t->n += usable(t, &seen);
+	}
+	return 0;
+}

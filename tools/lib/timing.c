@@ -1,0 +1,158 @@
+/* Statistics of blocks. */
+#include "timing.h"
+#include "emit.h"
+#include "nvml.h"
+#include "stats.h"
+#include <math.h>
+#include <stdlib.h>
+
+double timing_ns(const struct timing *t, int leg)
+{
+	double *ns = xcalloc((size_t)t->n + 1, sizeof(*ns)), median;
+
+	for (int i = 0; i < t->n; i++)
+		ns[i] = (double)t->block[i][leg].ns;
+	median = t->leg[leg] ? stats_median(ns, (size_t)t->n) / t->calls : NAN;
+	free(ns);
+	return median;
+}
+
+/* Per placement the median over its rounds; returns how many placements have any. */
+static size_t log_ratios(const struct timing *t, int over, int under, double *out)
+{
+	double *logs = xcalloc((size_t)t->n + 1, sizeof(*logs));
+	size_t placements = 0;
+
+	for (int i = 0, n = 0; i < t->n; i++) {
+		logs[n++] = log((double)t->block[i][over].ns / (double)t->block[i][under].ns);
+		if (i + 1 == t->n || t->placement[i + 1] != t->placement[i]) {
+			out[placements++] = stats_median(logs, (size_t)n);
+			n = 0;
+		}
+	}
+	free(logs);
+	return placements;
+}
+
+struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t seed)
+{
+	struct ratio r = { NAN, NAN, NAN };
+	double *logs;
+	size_t n;
+
+	if (!t->leg[over] || !t->leg[under])
+		return r;
+	logs = xcalloc((size_t)t->n + 1, sizeof(*logs));
+	n = log_ratios(t, over, under, logs);
+	stats_bootstrap_mean(logs, n, 0.95, seed, &r.low, &r.high);
+	r = (struct ratio){ exp(stats_mean(logs, n)), exp(r.low), exp(r.high) };
+	free(logs);
+	return r;
+}
+
+const char *timing_verdict(const struct ratio *r)
+{
+	if (isnan(r->low))
+		return NULL;
+	return r->low > 1 + TIMING_RESOLUTION ? "faster" : r->high < 1 - TIMING_RESOLUTION ? "slower" : "same";
+}
+
+double timing_half_width(const struct ratio *r)
+{
+	return (r->high - r->low) / 2 / r->value;
+}
+
+/* ---- JSON */
+
+static void emit_known(struct buf *out, const char *key, int x)
+{
+	if (x < 0)
+		emit_knull(out, key);
+	else
+		emit_kint(out, key, x);
+}
+
+static void emit_reasons(struct buf *out, const char *key, uint64_t reasons)
+{
+	struct buf names = BUF_INIT;
+
+	nvml_reason_names(reasons, &names);
+	emit_kraw(out, key, names.data, names.len);
+	buf_release(&names);
+}
+
+static void emit_timing(struct buf *out, const struct timing *t)
+{
+	emit_key(out, "timing");
+	emit_open(out, '{');
+	emit_kint(out, "placements", t->placements);
+	emit_kint(out, "rounds", t->n);
+	emit_kint(out, "calls", t->calls);
+	emit_kint(out, "lead_calls", t->lead);
+	emit_kint(out, "dropped", t->dropped);
+	emit_reasons(out, "dropped_for", t->dropped_for);
+	emit_kbool(out, "shared", t->shared);
+	emit_reasons(out, "clocks_held_by", t->reasons);
+	emit_known(out, "temperature", t->temperature);
+	emit_known(out, "power_mw", t->power_mw);
+	emit_kgiven(out, "precision", t->precision);
+	emit_kstr(out, "ended_by", t->ended_by);
+	emit_kgiven(out, "seconds", round(t->seconds * 1e3) / 1e3);
+	emit_close(out, '}');
+}
+
+enum column { COLUMN_NS, COLUMN_SM, COLUMN_MEMORY };
+
+static void emit_column(struct buf *out, const struct timing *t, int leg, enum column what)
+{
+	emit_open(out, '[');
+	for (int i = 0; i < t->n; i++) {
+		const struct block *b = &t->block[i][leg];
+		long long x = what == COLUMN_NS ? b->ns : what == COLUMN_SM ? b->sm_mhz : b->memory_mhz;
+
+		if (x < 0)
+			emit_null(out);
+		else
+			emit_int(out, x);
+	}
+	emit_close(out, ']');
+}
+
+static void emit_columns(struct buf *out, const char *key, const struct timing *t, enum column what)
+{
+	emit_key(out, key);
+	emit_open(out, '{');
+	for (int k = 0; k < LEGS; k++) {
+		if (!t->leg[k])
+			continue;
+		emit_key(out, leg_name[k]);
+		emit_column(out, t, k, what);
+	}
+	if (what == COLUMN_NS) {
+		emit_key(out, "placement");
+		emit_open(out, '[');
+		for (int i = 0; i < t->n; i++)
+			emit_int(out, t->placement[i]);
+		emit_close(out, ']');
+	}
+	emit_close(out, '}');
+}
+
+void timing_emit(struct buf *out, const struct timing *t)
+{
+	if (t)
+		emit_timing(out, t);
+	else
+		emit_knull(out, "timing");
+	if (!t || !t->n) {
+		emit_knull(out, "samples");
+		emit_knull(out, "clocks");
+		return;
+	}
+	emit_columns(out, "samples", t, COLUMN_NS);
+	emit_key(out, "clocks");
+	emit_open(out, '{');
+	emit_columns(out, "sm_mhz", t, COLUMN_SM);
+	emit_columns(out, "memory_mhz", t, COLUMN_MEMORY);
+	emit_close(out, '}');
+}
