@@ -159,6 +159,13 @@ void replay_release(struct replay *r)
 int replay_reload(struct replay *r, struct err *e)
 {
 	unload(r);
+	for (int s = 0; s < r->plan->nsteps; s++) {
+		gpu_free(r->gpu, r->spare[s]);
+		r->spare[s] = 0;
+	}
+	for (int s = 0; s < r->plan->nsteps; s++)
+		if (r->spare_bytes[s] && gpu_alloc(r->gpu, r->spare_bytes[s], &r->spare[s], e))
+			return -1;
 	for (int s = 0; s < r->plan->nsteps; s++)
 		if (r->plan->steps[s].variants && load_kernel(r, r->plan->steps[s].variants[r->chosen[s]].kernel, e))
 			return -1;

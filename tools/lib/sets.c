@@ -162,11 +162,11 @@ int set_bands(const struct layout *l, const struct set *s, const struct scratch 
 enum { GPU_STRIPS = 1 << 16, HOST_STRIPS = 64 };
 
 /* Words that differ between two pieces of memory, and the first that does. */
-static int differing(struct engine *x, uint64_t a, uint64_t b, long long n, long long *count, long long *first,
+static int differing(struct engine *x, uint64_t a, uint64_t b, size_t bytes, long long *count, long long *first,
 		     struct err *e)
 {
-	long long strips = engine_on_gpu(x) ? GPU_STRIPS : HOST_STRIPS;
-	struct differ d = { .a = (const u64 *)(uintptr_t)a, .b = (const u64 *)(uintptr_t)b, .n = n };
+	long long strips = engine_on_gpu(x) ? GPU_STRIPS : HOST_STRIPS, n = (long long)((bytes + 7) / 8);
+	struct differ d = { .a = (const u64 *)(uintptr_t)a, .b = (const u64 *)(uintptr_t)b, .bytes = (i64)bytes, .n = n };
 	int64_t *got;
 	uint64_t out;
 	int rc = -1;
@@ -207,7 +207,7 @@ int set_inputs(const struct layout *l, const struct set *s, const struct set *pr
 		if (t->role != ROLE_IN)
 			continue;
 		if (differing(l->in->engine, set_tensor(l, s, i), set_tensor(l, pristine, i),
-			      (long long)((l->tensor[i].bytes + 7) / 8), &count, &first, e))
+			      l->tensor[i].bytes, &count, &first, e))
 			return -1;
 		if (count) {
 			buf_addf(words, "changed the input %s (first near element %lld)", t->name,

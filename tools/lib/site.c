@@ -7,6 +7,7 @@
 #define ROTATION 4		/* the sets of a block exceed L2 this many times */
 #define BLOCK_NS 4e5		/* least length of a block, if no call could be faster than the floor */
 #define SHORTEST_NS 1500	/* of any launch */
+#define LONG_CALL_NS 1e6	/* to a call this long, what L2 holds before it is next to nothing: no lead-in */
 enum { SETS_MIN = 2, NODES_MAX = 4096 };
 
 void site_tool_failed(struct site *s, const char *why)
@@ -67,6 +68,8 @@ static int count_sets(struct site *s, const struct plan *const plan[LEGS], struc
 		return err_set(e, "sets of %zu bytes do not fit the device", s->l.size);
 	if (lead > most / 2)
 		lead = most / 2;
+	if (s->r.floor_ns > LONG_CALL_NS)
+		lead = 0;
 	s->walk.lead = lead;
 	s->walk.calls = (int)fmin(want, most - lead);
 	s->nsets = s->walk.lead + s->walk.calls;

@@ -13,29 +13,35 @@ enum {
 
 /* ---- a placement */
 
-/* Modules, buffers and their data, the order of sets: all new. A first launch happens outside of a graph. */
-static int move(struct site *s, struct err *e)
+/* Modules, buffers and their data, the order of sets: all new. Where code comes to lie depends on what was loaded before
+ * it, so the legs are loaded in a random order. A first launch happens outside of a graph. */
+static int move(struct site *s, const int order[LEGS], struct err *e)
 {
 	struct gpu *g = s->rig->gpu;
 
-	for (int k = 0; k < LEGS; k++)
-		if (s->ready[k] && replay_reload(&s->replay[k], e))
+	for (int i = 0; i < LEGS; i++)
+		if (s->ready[order[i]] && replay_reload(&s->replay[order[i]], e))
 			return -1;
 	rng_shuffle(&s->rig->rng, s->order, s->nsets);
-	if (pool_place(&s->pool, s->nsets, &s->rig->rng, e) || site_fill(s, e) ||
-	    pool_spoil(&s->pool, &s->rig->rng, e) || gpu_l2_reset(g, e))
+	if (pool_place(&s->pool, s->nsets, &s->rig->rng, e) || site_fill(s, e) || pool_spoil(&s->pool, &s->rig->rng, e))
 		return -1;
-	for (int k = 0; k < LEGS; k++)
-		if (s->ready[k] && (replay_call(&s->replay[k], s->pool.set[s->order[0]].base, e) || gpu_sync(g, e)))
+	for (int i = 0; i < LEGS; i++)
+		if (s->ready[order[i]] &&
+		    (replay_call(&s->replay[order[i]], s->pool.set[s->order[0]].base, e) || gpu_sync(g, e)))
 			return -1;
 	return 0;
 }
 
-static int record(struct site *s, struct err *e)
+/* The baseline leads in for all. */
+static int record(struct site *s, const int order[LEGS], struct err *e)
 {
-	for (int k = 0; k < LEGS; k++) {
+	struct replay *lead = &s->replay[s->ready[LEG_BASELINE] ? LEG_BASELINE : LEG_CANDIDATE];
+
+	for (int i = 0; i < LEGS; i++) {
+		int k = order[i];
+
 		s->timing.leg[k] = s->ready[k];
-		if (s->ready[k] && walk_record(&s->walk, &s->replay[k], &s->lap[k], e))
+		if (s->ready[k] && walk_record(&s->walk, lead, &s->replay[k], &s->lap[k], e))
 			return -1;
 	}
 	return s->timing.placements ? 0 : walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e);
@@ -59,8 +65,12 @@ static int examine(struct site *s, struct err *e)
 
 static int place(struct site *s, bool witness, double *exam_seconds, struct err *e)
 {
-	int rc = move(s, e) || record(s, e) || site_turns(s, witness, e);
-	double start = clock_now();
+	int order[LEGS] = { 0, 1, 2 }, rc;
+	double start;
+
+	rng_shuffle(&s->rig->rng, order, LEGS);
+	rc = move(s, order, e) || record(s, order, e) || site_turns(s, witness, e);
+	start = clock_now();
 
 	if (!rc && witness)
 		rc = examine(s, e);

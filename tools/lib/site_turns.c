@@ -43,7 +43,7 @@ static int run_block(struct site *s, int k, struct block *b, struct sight *seen,
 	int rc;
 
 	if (pool_spoil(&s->pool, rng, e) || replay_spoil(&s->replay[k], (uint8_t)rng_next(rng), e) ||
-	    gpu_graph_run(s->rig->gpu, s->lap[k].graph, e))
+	    gpu_l2_reset(s->rig->gpu, e) || gpu_graph_run(s->rig->gpu, s->lap[k].graph, e))
 		return -1;
 	rc = watch(s, b, seen, e);
 	if (rc > 0) {

@@ -6,22 +6,22 @@
 #define WARM_SECONDS 0.5	/* at most */
 #define WINDOW_NS 5e6		/* warm-up looks at windows of at least this length */
 
-static int record(const struct walk *w, struct replay *r, const struct lap *l, struct err *e)
+static int record(const struct walk *w, struct replay *lead, struct replay *r, const struct lap *l, struct err *e)
 {
 	for (int c = 0; c < w->lead + w->calls; c++)
 		if ((c == w->lead && gpu_event_record(w->gpu, l->from, e)) ||
-		    replay_call(r, w->set[w->order[c]].base, e))
+		    replay_call(c < w->lead ? lead : r, w->set[w->order[c]].base, e))
 			return -1;
 	return gpu_event_record(w->gpu, l->to, e);
 }
 
-int walk_record(const struct walk *w, struct replay *r, struct lap *l, struct err *e)
+int walk_record(const struct walk *w, struct replay *lead, struct replay *r, struct lap *l, struct err *e)
 {
 	*l = (struct lap){ .from = gpu_event(w->gpu, e) };
 	l->to = l->from ? gpu_event(w->gpu, e) : NULL;
 	if (!l->to || gpu_record_begin(w->gpu, e))
 		return -1;
-	if (record(w, r, l, e)) {
+	if (record(w, lead, r, l, e)) {
 		gpu_record_drop(w->gpu);
 		return -1;
 	}

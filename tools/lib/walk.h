@@ -20,8 +20,9 @@ struct lap {
 	void *graph, *from, *to;	/* graph and events; NULL: none */
 };
 
-/* Records the leg's lap; releasable after a failure too. */
-int walk_record(const struct walk *w, struct replay *r, struct lap *l, struct err *e);
+/* Records the leg's lap, led in by calls of another plan: what is timed must not have run untimed just before, or it
+ * could do the work of its timed calls then. Releasable after a failure too. */
+int walk_record(const struct walk *w, struct replay *lead, struct replay *r, struct lap *l, struct err *e);
 void walk_release(const struct walk *w, struct lap *l);
 /* Runs it now and waits; ns per call. */
 int walk_run(const struct walk *w, const struct lap *l, double *ns, struct err *e);

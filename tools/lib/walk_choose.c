@@ -24,7 +24,7 @@ static int try_variant(const struct walk *w, struct replay *r, double best, doub
 	*ns = NAN;
 	if (rc)
 		return rc < 0 ? -1 : 0;
-	rc = walk_record(w, r, &lap, e);
+	rc = walk_record(w, r, r, &lap, e);
 	for (int i = 0; i < 4 && !rc && !(*ns > 1.5 * best); i++) {
 		rc = walk_run(w, &lap, &t, e);
 		if (!rc && !(t >= *ns))
@@ -110,7 +110,7 @@ static int warm_up(const struct walk *w, struct replay *r, struct err *e)
 
 	if (rc)
 		return rc < 0 ? -1 : 0;	/* another variant may do */
-	rc = walk_record(w, r, &lap, e) || walk_warm(w, &lap, e);
+	rc = walk_record(w, r, r, &lap, e) || walk_warm(w, &lap, e);
 	walk_release(w, &lap);
 	return rc ? -1 : 0;
 }

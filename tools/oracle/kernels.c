@@ -42,13 +42,13 @@ EACH(check_band, struct band)
 	t->out[i] = (t->p[w] ^ poison_word(t->seed, w)) & bytes_within(w, t->from, t->to);
 }
 
-/* Two arrays of words: how many differ in strip i, and the first that does (or -1). */
+/* Two arrays: how many words differ in strip i, and the first that does (or -1). */
 EACH(differ, struct differ)
 {
 	i64 count = 0, first = -1, end = strip_end(t->n, t->span, i);
 
 	for (i64 j = i * t->span; j < end; j += t->step)
-		if (t->a[j] != t->b[j] && !count++)
+		if (((t->a[j] ^ t->b[j]) & bytes_within(j, 0, t->bytes)) && !count++)
 			first = j;
 	t->out[2 * i] = count;
 	t->out[2 * i + 1] = first;

@@ -25,10 +25,10 @@ struct band {
 	u64 *out;
 };
 
-/* differ: strip i of two arrays of words; how many differ, and the first that does or -1 */
+/* differ: strip i of two arrays of `bytes` bytes in n words; how many words differ, and the first that does or -1 */
 struct differ {
 	const u64 *a, *b;
-	i64 n, span, step;
+	i64 bytes, n, span, step;
 	i64 *out;	/* pairs */
 };
 
