@@ -132,19 +132,21 @@ int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const s
 	return 0;
 }
 
-static void unload(struct replay *r)
+void replay_unload(struct replay *r)
 {
 	for (int k = 0; r->module && k < r->bundle->nkernels; k++) {
 		gpu_module_free(r->gpu, r->module[k]);
 		r->module[k] = r->func[k] = NULL;
 	}
+	for (int s = 0; r->spare && s < r->plan->nsteps; s++) {
+		gpu_free(r->gpu, r->spare[s]);
+		r->spare[s] = 0;
+	}
 }
 
 void replay_release(struct replay *r)
 {
-	unload(r);
-	for (int s = 0; r->spare && s < r->plan->nsteps; s++)
-		gpu_free(r->gpu, r->spare[s]);
+	replay_unload(r);
 	free(r->module);
 	free(r->func);
 	free(r->chosen);
@@ -158,11 +160,7 @@ void replay_release(struct replay *r)
 
 int replay_reload(struct replay *r, struct err *e)
 {
-	unload(r);
-	for (int s = 0; s < r->plan->nsteps; s++) {
-		gpu_free(r->gpu, r->spare[s]);
-		r->spare[s] = 0;
-	}
+	replay_unload(r);
 	for (int s = 0; s < r->plan->nsteps; s++)
 		if (r->spare_bytes[s] && gpu_alloc(r->gpu, r->spare_bytes[s], &r->spare[s], e))
 			return -1;

@@ -25,6 +25,8 @@ size_t replay_scratch_bytes(const struct plan *p);
 int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const struct plan *p, const struct layout *l,
 		struct err *e);
 void replay_release(struct replay *r);
+/* Gives modules and global scratch back, so that another's may come to lie there. */
+void replay_unload(struct replay *r);
 /* Loads the modules of the chosen variants anew, so that nothing a kernel kept in its module survives, and gets their
  * global scratch anew. */
 int replay_reload(struct replay *r, struct err *e);

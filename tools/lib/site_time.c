@@ -19,6 +19,9 @@ static int move(struct site *s, const int order[LEGS], struct err *e)
 {
 	struct gpu *g = s->rig->gpu;
 
+	for (int k = 0; k < LEGS; k++)	/* all at first, else each would get its old place back */
+		if (s->ready[k])
+			replay_unload(&s->replay[k]);
 	for (int i = 0; i < LEGS; i++)
 		if (s->ready[order[i]] && replay_reload(&s->replay[order[i]], e))
 			return -1;
