@@ -90,21 +90,18 @@ static int launch(struct bench *b, const struct shape *s, struct err *e)
 	return gpu_launch(b->gpu, &l, e);
 }
 
-/* While something runs: whether anything holds the device back. The power limit is no disturbance; a clock that is low
- * without a reason told has been set. */
-static void watch(struct bench *b, bool arithmetic)
+/* While something runs: whether anything holds the device back. The power limit is no disturbance, nor is the lower
+ * clock that it leaves behind for a while. */
+static void watch(struct bench *b)
 {
 	struct peaks *p = b->peaks;
 	struct nvml_reading r;
-	int highest = gpu_info(b->gpu)->clock_khz / 1000;
 
 	nvml_clocks(b->nvml, &r);
-	if (p->unsteady[0])
-		return;
-	if (r.reasons & nvml_throttle_mask)
+	if (!p->unsteady[0] && r.reasons & nvml_throttle_mask)
 		snprintf(p->unsteady, sizeof(p->unsteady), "the device was throttled");
-	else if (arithmetic && r.sm_mhz > 0 && !(r.reasons & NVML_POWER_CAP) && r.sm_mhz < 0.95 * highest)
-		snprintf(p->unsteady, sizeof(p->unsteady), "the clock was %d MHz of %d", r.sm_mhz, highest);
+	else if (!p->unsteady[0] && r.reasons & NVML_APPLICATIONS_CLOCKS)
+		snprintf(p->unsteady, sizeof(p->unsteady), "someone has set the clock to %d MHz", r.sm_mhz);
 }
 
 /* The launch so many times in a row; the nanoseconds of each. */
@@ -115,7 +112,7 @@ static int run(struct bench *b, const struct shape *s, int runs, bool watched, d
 	for (int i = 0; i < runs && !rc; i++)
 		rc = launch(b, s, e) || gpu_event_record(b->gpu, b->event[i + 1], e) ? -1 : 0;
 	if (!rc && watched)
-		watch(b, !s->kernel->loads);
+		watch(b);
 	if (!rc)
 		rc = gpu_wait(b->gpu, HANG_SECONDS, e);
 	b->hangs = rc > 0;
