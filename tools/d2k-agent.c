@@ -17,13 +17,15 @@
 static struct options {
 	struct run_options run;
 	bool redo, verbose;
-} o = { .run = { .runs = "runs", .evaluator = { "d2k-build | d2k-time", 1800 }, .timeout = 1e6, .max_wait = 600,
-		 .request_timeout = 1800 } };
+} o = { .run = { .runs = "runs", .evaluator = { "d2k-build | d2k-time", NULL, 1800 }, .timeout = 1e6,
+		 .max_wait = 600, .request_timeout = 1800 } };
 
 static const struct opt opts[] = {
 	{ 0, "runs", OPT_STR, &o.run.runs, "DIR", "where each run keeps its transcript and workspace, in DIR/ID", 0, 0 },
 	{ 0, "models", OPT_STR, &o.run.models, "FILE", "the models (default pipelines/models.json of the project)", 0, 0 },
-	{ 'c', "check", OPT_STR, &o.run.evaluator.pipeline, "PIPELINE", "what check and profile run", 0, 0 },
+	{ 'c', "check", OPT_STR, &o.run.evaluator.pipeline, "PIPELINE", "what check runs", 0, 0 },
+	{ 0, "profile", OPT_STR, &o.run.evaluator.profile, "PIPELINE",
+	  "what profile runs (default that of --check, its d2k-time with --profile)", 0, 0 },
 	{ 0, "check-timeout", OPT_SECONDS, &o.run.evaluator.timeout, "SECONDS", "give up on one check after this long",
 	  0, 0 },
 	{ 0, "turns", OPT_INT, &o.run.turns, "COUNT", "turns for each trial (0: as its prompt says)", 0, 1000000 },
@@ -59,6 +61,15 @@ static void put_own_folder_first(void)
 		die("cannot set PATH:");
 	free(path);
 	free(self);
+}
+
+/* The pipeline of check, for profile: its last command is told --profile, where that is d2k-time. */
+static void choose_profile(struct evaluator *v)
+{
+	const char *bar = strrchr(v->pipeline, '|');
+
+	if (!v->profile && strstr(bar ? bar : v->pipeline, "d2k-time"))
+		v->profile = xasprintf("%s --profile", v->pipeline);
 }
 
 static enum filter_result report(enum run_end end, const struct record *r, const struct err *e)
@@ -99,6 +110,7 @@ int main(int argc, char **argv)
 	if (model_hide_keys(o.run.models, &e))
 		die("%s", e.text);
 	put_own_folder_first();
+	choose_profile(&o.run.evaluator);
 	child_catch_interrupts();
 	return filter_run(&f, argv, n);
 }

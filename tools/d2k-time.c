@@ -9,10 +9,12 @@
 #include "claim.h"
 #include "die.h"
 #include "emit.h"
+#include "encore.h"
 #include "filter.h"
 #include "opt.h"
 #include "oraclefile.h"
 #include "oraclegpu.h"
+#include "review.h"
 #include "work.h"
 #include <errno.h>
 #include <math.h>
@@ -21,11 +23,11 @@
 #include <string.h>
 
 static struct {
-	const char *device, *tier, *check_oracle, *dump_oracle, *seed, *dir, *target;
+	const char *device, *tier, *check_oracle, *dump_oracle, *seed, *dir, *target, *sanitize;
 	struct opt_list workloads;
 	long long seeds;
 	double timeout, hang, precision, max_time;
-	bool redo, stages, check_gpu, calibrate, self_test;
+	bool redo, stages, check_gpu, calibrate, self_test, profile;
 } o = { .device = "0", .seed = "1", .target = "sm_90", .timeout = 120, .hang = 20, .precision = 0.5, .max_time = 2 };
 
 static const struct opt opts[] = {
@@ -43,6 +45,10 @@ static const struct opt opts[] = {
 	{ 0, "max-time", OPT_SECONDS, &o.max_time, "SECONDS", "or until a workload has been timed this long", 0, 0 },
 	{ 0, "self-test", OPT_FLAG, &o.self_test, NULL,
 		"time each submission against itself: the verdict must be \"same\"", 0, 0 },
+	{ 0, "profile", OPT_FLAG, &o.profile, NULL,
+		"afterwards tell where the time goes and what kernels are made of; ncu's counters where it may", 0, 0 },
+	{ 0, "sanitize", OPT_STR, &o.sanitize, "TOOL",
+		"afterwards run compute-sanitizer: memcheck, racecheck, initcheck or synccheck", 0, 0 },
 	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace a time section that is there", 0, 0 },
 	{ 0, "stages", OPT_FLAG, &o.stages, NULL, "say on stderr where the time of each record went", 0, 0 },
 	OPT_GROUP("without records: what the GPU can do at most"),
@@ -156,9 +162,19 @@ static void emit_section(struct buf *out, const struct entry *x)
 	emit_close(out, '}');
 }
 
+static void say_sanitized(const struct entry *x)
+{
+	struct buf words = BUF_INIT;
+
+	if (outcome_sanitizer_words(&x->outcome, &words))
+		warn("%s: --sanitize: %s", x->r->where, words.data);
+	buf_release(&words);
+}
+
 static enum filter_result finish(struct entry *x, struct buf *out)
 {
 	outcome_settle(&x->outcome);
+	say_sanitized(x);
 	if (o.stages && x->outcome.phases.len)
 		warn("%s: %.4g s: %s", x->r->where, x->seconds, x->outcome.phases.data);
 	if (o.self_test)
@@ -189,7 +205,8 @@ static enum filter_result run(struct entry *x, struct buf *out)
 	struct err e = { "" };
 	struct demand d = { .cpu = on_cpu(), .device = gpu_number(), .tier = tier(), .workloads = o.workloads,
 			    .seeds = seeds(), .hang = o.hang, .precision = o.precision / 100, .max_time = o.max_time,
-			    .self_test = o.self_test };
+			    .self_test = o.self_test, .profile = o.profile,
+			    .sanitizer = o.sanitize ? sanitizer_named(o.sanitize) : SANITIZER_NONE };
 	enum time_status status = subject_open(&x->subject, x->r, x->build, &d, &e);
 	struct work work = { .subject = &x->subject, .outcome = &x->outcome, .cpu = on_cpu(), .timeout = o.timeout,
 			     .waits = say_wait, .measures = say_measure };
@@ -198,6 +215,8 @@ static enum filter_result run(struct entry *x, struct buf *out)
 	outcome_init(&x->outcome, &x->subject.job);
 	if (status != TIME_CORRECT)
 		return fail(x, out, status, e.text);
+	if (!on_cpu())
+		work.timeout += review_seconds(&x->subject.job);
 	rc = work_run(&work, &e);
 	x->seconds = work.seconds;
 	if (rc) {
@@ -209,6 +228,8 @@ static enum filter_result run(struct entry *x, struct buf *out)
 		     x->outcome.again.data);
 		return FILTER_AGAIN;
 	}
+	if (on_cpu() && o.profile)
+		review_static(&x->subject, &x->outcome);
 	return finish(x, out);
 }
 
@@ -270,6 +291,10 @@ static void check_options(void)
 		die_usage("--check-oracle and --dump-oracle do not go together");
 	if (o.self_test && on_cpu())
 		die_usage("--self-test needs a GPU");
+	if (o.sanitize && sanitizer_named(o.sanitize) == SANITIZER_NONE)
+		die_usage("--sanitize '%s' is neither memcheck, racecheck, initcheck nor synccheck", o.sanitize);
+	if (o.sanitize && on_cpu())
+		die_usage("--sanitize needs a GPU");
 	if (o.precision <= 0)
 		die_usage("--precision must be above 0");
 	if (o.calibrate && (on_cpu() || o.check_oracle || o.dump_oracle))
@@ -329,8 +354,13 @@ static int calibrate_by_hand(void)
 int main(int argc, char **argv)
 {
 	struct filter f = { .section = "time", .process = process };
-	int n = opt_parse(&usage, opts, argc, argv);
+	int n;
 
+	if (argc == 3 && !strcmp(argv[1], ENCORE_OPTION)) {	/* not a user's: encore.h */
+		die_program = usage.name;
+		return encore_perform(argv[2]);
+	}
+	n = opt_parse(&usage, opts, argc, argv);
 	check_options();
 	if (o.calibrate)
 		return calibrate_by_hand();	/* an interrupt ends it */

@@ -23,7 +23,7 @@ static void check(int registers, int shared, int threads, int blocks, enum occup
 
 static void test_blocks(void)
 {
-	check(32, 0, 1024, 2, LIMITED_BY_REGISTERS);	/* and by warps: the first that binds is told */
+	check(32, 0, 1024, 2, LIMITED_BY_WARPS);	/* and by registers, but fewer would not help */
 	check(16, 0, 1024, 2, LIMITED_BY_WARPS);
 	check(33, 0, 1024, 1, LIMITED_BY_REGISTERS);	/* 33 * 32 is rounded up to 1280 */
 	check(128, 0, 256, 2, LIMITED_BY_REGISTERS);

@@ -62,6 +62,14 @@ static int real(const struct json *j, double *out)
 
 /* ---- kernels */
 
+/* A figure that is only shown; -1 unless it is a sensible one. */
+static int claim(const struct json *kernel, const char *key)
+{
+	long long x = json_get_int(kernel, key, -1);
+
+	return x >= 0 && x <= 1 << 24 ? (int)x : -1;
+}
+
 static int parse_kernel(struct kernel *k, const struct json *j, struct err *e)
 {
 	const char *name = json_get_str(j, "name"), *cubin = json_get_str(j, "cubin"), *hash = json_get_str(j, "hash");
@@ -84,6 +92,9 @@ static int parse_kernel(struct kernel *k, const struct json *j, struct err *e)
 		return err_set(e, "kernel '%s': its shared memory is out of range", name);
 	k->warps = (unsigned)whole(j, "num_warps", 1, 32, &bad);
 	k->ctas = (unsigned)whole(j, "num_ctas", 1, 16, &bad);
+	k->registers = claim(j, "registers");
+	k->spills = claim(j, "spills");
+	k->stack = claim(j, "stack");
 	k->cooperative = json_bool(json_get(j, "cooperative"), false);
 	k->pdl = json_bool(json_get(j, "pdl"), false);
 	k->global_scratch = (size_t)json_get_int(j, "global_scratch_size", 0);

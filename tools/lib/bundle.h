@@ -63,6 +63,7 @@ struct kernel {
 	unsigned char *cubin;
 	size_t cubin_bytes;
 	unsigned shared, warps, ctas;
+	int registers, spills, stack;	/* as the build claims, which nothing relies on; bytes; -1: it does not say */
 	bool cooperative, pdl;
 	size_t global_scratch, global_scratch_align;	/* bytes per CTA */
 };

@@ -5,6 +5,7 @@
 #include "emit.h"
 #include "hash.h"
 #include "json.h"
+#include "profile.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,7 @@ static void add_metric(struct buf *out, const struct json *m)
 {
 	const char *name = or_unknown(json_get_str(m, "metric"));
 	double value = json_get_num(m, "value", NAN), limit = json_get_num(m, "limit", NAN);
+	double least_equal = json_get_num(m, "least_equal", NAN);
 	long long steps = json_get_int(m, "steps", -1);
 
 	if (!strcmp(name, "ulp"))
@@ -88,6 +90,9 @@ static void add_metric(struct buf *out, const struct json *m)
 		buf_addf(out, " %s %.3g (at most %.3g)", name, value, limit);
 	else
 		buf_addf(out, " %s", name);
+	if (isfinite(least_equal))
+		buf_addf(out, ", %.4f %% equal (at least %.4f %%)", 100 * json_get_num(m, "equal", NAN),
+			 100 * least_equal);
 	if (steps >= 0)
 		buf_addf(out, ", none over %lld steps (at most %lld)", steps, json_get_int(m, "max_steps", -1));
 	buf_addstr(out, json_bool(json_get(m, "ok"), true) ? ";" : " FAILED;");
@@ -158,8 +163,24 @@ static void add_workload(struct buf *out, const struct json *w, bool profile)
 		if (!message || output_is_good(o))
 			add_output(out, o);
 	add_times(out, w);
-	if (profile)
+	if (profile) {
 		add_variants(out, w);
+		profile_words(json_get(w, "profile"), out);
+	}
+}
+
+/* What d2k-time --sanitize found, where the pipeline has it. */
+static void add_sanitizer(struct buf *out, const struct json *s)
+{
+	long long n = json_get_int(s, "findings", -1);
+
+	if (n < 0)
+		return;
+	buf_addf(out, "\n%s: %lld error%s\n", or_unknown(json_get_str(s, "tool")), n, n == 1 ? "" : "s");
+	for (const struct json *l = json_first(json_get(s, "lines")); l && n; l = json_next(l)) {
+		buf_addstr(out, "  ");
+		add_log(out, json_str(l));
+	}
 }
 
 static void add_time(struct buf *out, const struct json *time, bool profile)
@@ -178,6 +199,7 @@ static void add_time(struct buf *out, const struct json *time, bool profile)
 		buf_addf(out, "speedup over the baseline, geometric mean: %.3fx\n", speedup);
 	for (w = json_first(json_get(time, "workloads")); w; w = json_next(w))
 		add_workload(out, w, profile);
+	add_sanitizer(out, json_get(time, "sanitizer"));
 }
 
 /* "12 registers, ": a count that is not known is left out. */
@@ -205,6 +227,16 @@ static void add_kernel(struct buf *out, const struct json *k)
 	buf_addch(out, '\n');
 }
 
+/* Whether a workload's profile tells about kernels already. */
+static bool profiled(const struct json *time)
+{
+	for (const struct json *w = json_first(json_get(time, "workloads")); w; w = json_next(w))
+		if (json_len(json_path(w, "profile.kernels")))
+			return true;
+	return false;
+}
+
+/* The build's own figures, of all kernels. */
 static void add_kernels(struct buf *out, const struct json *build)
 {
 	const struct json *c;
@@ -215,7 +247,13 @@ static void add_kernels(struct buf *out, const struct json *build)
 		add_kernel(out, c);
 	if (c)
 		buf_addf(out, "  [%d more]\n", json_len(json_get(build, "kernels")) - n);
-	buf_addstr(out, "plans:\n");
+}
+
+static void add_plans(struct buf *out, const struct json *build)
+{
+	const struct json *c;
+
+	buf_addstr(out, "\nplans:\n");
 	for (c = json_first(json_get(build, "plans")); c; c = json_next(c)) {
 		buf_addf(out, "  %s: ", or_unknown(json_get_str(c, "workload")));
 		add_count(out, c, "launches", "launches");
@@ -239,8 +277,14 @@ static void add_record(const struct json *record, bool profile, struct buf *out)
 		add_log(out, json_get_str(build, "log"));
 	if (time && (built || !build))
 		add_time(out, time, profile);
-	if (profile && built)
+	if (!profile || !built)
+		return;
+	if (!profiled(time))
 		add_kernels(out, build);
+	add_plans(out, build);
+	if (json_get_str(build, "log") && *json_get_str(build, "log"))
+		buf_addstr(out, "\nnotes of the compiler:\n");
+	add_log(out, json_get_str(build, "log"));
 }
 
 /* Running --------------------------------------------------------------------------------------------------------- */
@@ -281,7 +325,8 @@ static void tell_user(const struct buf *err)
 enum evaluate_end evaluate(const struct evaluator *v, const struct record *trial, const char *source, bool profile,
 			   struct evaluation *out, struct err *e)
 {
-	char *argv[] = { "bash", "-o", "pipefail", "-c", (char *)v->pipeline, NULL };
+	const char *pipeline = profile && v->profile ? v->profile : v->pipeline;
+	char *argv[] = { "bash", "-o", "pipefail", "-c", (char *)pipeline, NULL };
 	struct buf input = BUF_INIT;
 	struct child c = { .argv = argv, .timeout = v->timeout, .max_output = RECORD_MAX };
 	struct child_result r = { .end = CHILD_NOT_STARTED };

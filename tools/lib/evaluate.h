@@ -9,6 +9,7 @@
 
 struct evaluator {
 	const char *pipeline;		/* a bash command line */
+	const char *profile;		/* the same for profile(); NULL: that of check() */
 	double timeout;			/* seconds */
 };
 

@@ -1,6 +1,7 @@
 /* One workload after the other. */
 #include "gpurun.h"
 #include "progress.h"
+#include "review.h"
 #include "site.h"
 #include <stdlib.h>
 
@@ -24,8 +25,9 @@ static void say_result(const struct site *s)
 }
 
 /* 0, or -1 when nothing more can be run in this process. */
-static int run_workload(struct rig *rig, const struct workload *w)
+static int run_workload(struct rig *rig, int i, struct review *v)
 {
+	const struct workload *w = rig->job->workloads[i];
 	struct site *s = xcalloc(1, sizeof(*s));	/* large */
 	bool lost;
 
@@ -34,6 +36,7 @@ static int run_workload(struct rig *rig, const struct workload *w)
 		site_time(s);
 	note_missing(s);
 	say_result(s);
+	review_keep(v, i, s);
 	lost = site_lost(s);
 	if (!lost)
 		site_close(s);
@@ -53,12 +56,16 @@ static void say_phases(const struct rig *rig)
 int gpurun(const struct job *job, int fd)
 {
 	struct rig *rig = xcalloc(1, sizeof(*rig));
+	struct review v;
 
 	if (rig_open(rig, job, fd))
 		return 0;
-	for (int i = 0; i < job->nworkloads && !run_workload(rig, job->workloads[i]); i++)
+	review_init(&v, rig);
+	for (int i = 0; i < job->nworkloads && !run_workload(rig, i, &v); i++)
 		;
 	say_phases(rig);
 	progress_say(fd, PROGRESS_END, "");
+	review_run(&v);
+	review_release(&v);
 	return 0;
 }

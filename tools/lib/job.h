@@ -2,6 +2,7 @@
 #ifndef JOB_H
 #define JOB_H
 #include "buf.h"
+#include "sanitizer.h"
 #include "task.h"
 #include <stdint.h>
 
@@ -23,5 +24,7 @@ struct job {
 	double precision;		/* half-width of a ratio's 95 % interval that ends the timing of a workload ... */
 	double max_time;		/* ... and the seconds that do */
 	bool self_test;			/* all legs are the candidate's */
+	bool profile;			/* afterwards tell where the candidate's time goes ... */
+	enum sanitizer sanitizer;	/* ... and what this tool finds in it */
 };
 #endif

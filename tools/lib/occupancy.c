@@ -52,11 +52,14 @@ struct occupancy occupancy_of(const struct occupancy_device *d, const struct occ
 	int warps = (u->threads + WARP - 1) / WARP, cluster = u->cluster > 1 ? u->cluster : 1;
 	struct occupancy o = { .allowed = { by_registers(d, u), by_shared(d, u), warps ? d->warps / warps : 0,
 					    d->blocks }, .share_of = d->warps };
+	static const enum occupancy_limiter order[] = { LIMITED_BY_WARPS, LIMITED_BY_BLOCKS, LIMITED_BY_REGISTERS,
+							LIMITED_BY_SHARED };
 	double at_once, left;
 
-	for (int k = 1; k < LIMITERS; k++)
-		if (o.allowed[k] < o.allowed[o.limiter])
-			o.limiter = (enum occupancy_limiter)k;
+	o.limiter = order[0];
+	for (size_t k = 1; k < LIMITERS; k++)
+		if (o.allowed[order[k]] < o.allowed[o.limiter])
+			o.limiter = order[k];
 	o.blocks = held && held->blocks > 0 ? held->blocks : o.allowed[o.limiter];
 	o.warps = o.blocks * warps;
 	at_once = floor((double)o.blocks * d->multiprocessors / cluster) * cluster;

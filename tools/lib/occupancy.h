@@ -38,7 +38,7 @@ struct occupancy {
 	int allowed[LIMITERS];	/* blocks a multiprocessor could hold if only this counted */
 	int blocks;		/* it holds: the least of them, or what the driver says */
 	int warps, share_of;	/* of the blocks it holds; of how many */
-	enum occupancy_limiter limiter;	/* the first that allows the fewest */
+	enum occupancy_limiter limiter;	/* what allows the fewest: of several, first what no kernel can change */
 	double waves;		/* blocks of the grid over those that the device holds at a time; NaN: none fits */
 	double tail;		/* how full the last wave is, above 0 to 1 */
 };

@@ -23,12 +23,14 @@ void outcome_release(struct outcome *o)
 	for (int i = 0; i < o->job->nworkloads; i++) {
 		free(o->workload[i].json);
 		free(o->workload[i].message);
+		free(o->workload[i].profile);
 	}
 	free(o->workload);
 	buf_release(&o->reason);
 	buf_release(&o->device);
 	buf_release(&o->again);
 	buf_release(&o->phases);
+	buf_release(&o->sanitizer);
 }
 
 static enum time_status status_named(const char *name, size_t n)
@@ -81,6 +83,23 @@ static void keep(struct buf *b, const char *text)
 	buf_addstr(b, text);
 }
 
+void outcome_profile(struct outcome *o, int i, const char *json)
+{
+	if (!o->workload[i].profile)
+		o->workload[i].profile = xstrdup(json);
+}
+
+/* "ID {...}" */
+static void take_profile(struct outcome *o, const char *text, size_t word)
+{
+	char *id = xstrndup(text, word);
+	struct outcome_workload *w = find(o, id);
+
+	if (w && text[word])
+		outcome_profile(o, (int)(w - o->workload), text + word + 1);
+	free(id);
+}
+
 void outcome_line(struct outcome *o, const char *line)
 {
 	const char *text = line[0] && line[1] == ' ' ? line + 2 : "";
@@ -113,6 +132,12 @@ void outcome_line(struct outcome *o, const char *line)
 	case PROGRESS_AWAY:
 		keep(&o->again, text);
 		break;
+	case PROGRESS_PROFILE:
+		take_profile(o, text, word);
+		break;
+	case PROGRESS_SANITIZER:
+		keep(&o->sanitizer, text);
+		break;
 	case PROGRESS_END:
 		o->ended = true;
 		break;
@@ -137,6 +162,49 @@ void outcome_close(struct outcome *o, int i, enum time_status missing, const cha
 	}
 }
 
+/* ---- what the sanitizer found */
+
+/* "memcheck found 3 errors: Invalid __global__ write ..."; or why it is not known. -1: not known, or not asked. */
+static long long sanitized(const struct outcome *o, enum sanitizer *tool, struct buf *words)
+{
+	struct json *j = o->sanitizer.len ? json_parse(o->sanitizer.data, o->sanitizer.len, NULL) : NULL;
+	const char *name = json_get_str(j, "tool"), *why = json_get_str(j, "why_not");
+	const char *first = json_str(json_first(json_get(j, "lines")));
+	long long n = json_get_int(j, "findings", -1);
+
+	*tool = sanitizer_named(name ? name : "");
+	if (n > 0)
+		buf_addf(words, "%s found %lld error%s%s%s", sanitizer_name[*tool], n, n == 1 ? "" : "s",
+			 first ? ": " : "", first ? first : "");
+	else if (why)
+		buf_addstr(words, why);
+	json_free(j);
+	return n;
+}
+
+bool outcome_sanitizer_words(const struct outcome *o, struct buf *words)
+{
+	enum sanitizer tool;
+	long long n = sanitized(o, &tool, words);
+
+	return words->len && !(n > 0 && sanitizer_proves(tool));
+}
+
+/* A correct record in which an error is proven is not correct. */
+static void settle_sanitized(struct outcome *o)
+{
+	struct buf words = BUF_INIT;
+	enum sanitizer tool;
+
+	if (sanitized(o, &tool, &words) > 0 && sanitizer_proves(tool)) {
+		o->status = TIME_WRONG;
+		buf_addbuf(&o->reason, &words);
+	}
+	buf_release(&words);
+}
+
+/* ---- the whole */
+
 void outcome_settle(struct outcome *o)
 {
 	int bad = -1;
@@ -146,8 +214,10 @@ void outcome_settle(struct outcome *o)
 	for (int k = 0; k < o->job->nworkloads; k++)
 		if (o->workload[k].status != TIME_CORRECT && (bad < 0 || o->workload[bad].status == TIME_NOT_RUN))
 			bad = k;
-	if (bad < 0)
+	if (bad < 0) {
+		settle_sanitized(o);
 		return;
+	}
 	o->status = o->workload[bad].status == TIME_NOT_RUN ? TIME_TOOL_ERROR : o->workload[bad].status;
 	buf_addf(&o->reason, "%s: %s", o->job->workloads[bad]->id,
 		 o->workload[bad].message ? o->workload[bad].message : time_status_name[o->workload[bad].status]);
@@ -193,17 +263,35 @@ static void emit_missing(struct buf *out, const char *id, const struct outcome_w
 	result_release(&r);
 }
 
+/* The worker's object, and the profile, which came later, as its last member. */
+static void emit_workload(struct buf *out, const char *id, const struct outcome_workload *w)
+{
+	struct buf object = BUF_INIT;
+
+	if (w->json)
+		emit_raw(&object, w->json, strlen(w->json));
+	else
+		emit_missing(&object, id, w);
+	emit_raw(out, object.data, object.len - 1);
+	if (w->profile)
+		emit_kraw(out, "profile", w->profile, strlen(w->profile));
+	else
+		emit_knull(out, "profile");
+	emit_close(out, '}');
+	buf_release(&object);
+}
+
 void outcome_emit(struct buf *out, const struct outcome *o)
 {
 	emit_key(out, "workloads");
 	emit_open(out, '[');
-	for (int k = 0; k < o->job->nworkloads; k++) {
-		if (o->workload[k].json)
-			emit_raw(out, o->workload[k].json, strlen(o->workload[k].json));
-		else
-			emit_missing(out, o->job->workloads[k]->id, &o->workload[k]);
-	}
+	for (int k = 0; k < o->job->nworkloads; k++)
+		emit_workload(out, o->job->workloads[k]->id, &o->workload[k]);
 	emit_close(out, ']');
 	emit_knum(out, "speedup", mean(o, false));
 	emit_knum(out, "vs_expert", mean(o, true));
+	if (o->sanitizer.len)
+		emit_kraw(out, "sanitizer", o->sanitizer.data, o->sanitizer.len);
+	else
+		emit_knull(out, "sanitizer");
 }

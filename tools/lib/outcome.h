@@ -20,7 +20,9 @@ struct outcome {
 		double speedup, vs_expert;	/* NaN: null */
 		double low, high;		/* of the speedup's interval */
 		bool same;			/* the verdict */
+		char *profile;			/* JSON; NULL: null */
 	} *workload;
+	struct buf sanitizer;		/* JSON; empty: null */
 	bool ended;			/* the worker said so, or it is known in which workload it went away */
 };
 
@@ -28,12 +30,17 @@ void outcome_init(struct outcome *o, const struct job *job);
 void outcome_release(struct outcome *o);
 /* A line of the protocol in progress.h. */
 void outcome_line(struct outcome *o, const char *line);
+/* The profile of workload i, as JSON. */
+void outcome_profile(struct outcome *o, int i, const char *json);
 /* After the worker of workload i (or of all: i < 0) is gone: what is missing gets a status, with the reason. */
 void outcome_close(struct outcome *o, int i, enum time_status missing, const char *why);
-/* Status and reason of the record from its workloads, unless the whole failed. */
+/* Status and reason of the record from its workloads, unless the whole failed; and from the sanitizer, whose findings
+ * make a correct record wrong where they prove something (sanitizer.h). */
 void outcome_settle(struct outcome *o);
 /* After --self-test: the verdict on each workload and the noise floor, as messages that begin with `where`. */
 void outcome_verdicts(const struct outcome *o, const char *where);
-/* "workloads", "speedup", "vs_expert" members. */
+/* Why the sanitizer could find nothing, or what it found that proves nothing; false: there is nothing to say. */
+bool outcome_sanitizer_words(const struct outcome *o, struct buf *words);
+/* "workloads", "speedup", "vs_expert", "sanitizer" members. */
 void outcome_emit(struct buf *out, const struct outcome *o);
 #endif

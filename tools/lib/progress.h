@@ -4,7 +4,8 @@
  *     D {...}         the device                           B ID            a workload begins
  *     R {...}         a workload's result                  S STATUS WHY    the record as a whole fails
  *     G WORDS         where time went                      A WHY           no device: try again elsewhere
- *     P               measuring the device's peaks         X               the end
+ *     P               measuring the device's peaks         X               all results are told
+ *     K ID {...}      afterwards: a workload's profile     M {...}         afterwards: what the sanitizer found
  *
  * outcome_line() reads them. */
 #ifndef PROGRESS_H
@@ -13,7 +14,7 @@
 enum progress {
 	PROGRESS_WAITS = 'W', PROGRESS_STARTS = 'L', PROGRESS_DEVICE = 'D', PROGRESS_WORKLOAD = 'B',
 	PROGRESS_RESULT = 'R', PROGRESS_FAILED = 'S', PROGRESS_PHASES = 'G', PROGRESS_AWAY = 'A', PROGRESS_PEAKS = 'P',
-	PROGRESS_END = 'X'
+	PROGRESS_END = 'X', PROGRESS_PROFILE = 'K', PROGRESS_SANITIZER = 'M'
 };
 
 /* Writes the line whole; newlines in the text become spaces. Ends the process when nobody listens any more. */

@@ -58,7 +58,13 @@ static void add_check(struct buf *out, const struct check *c)
 	case METRIC_ULP:
 		buf_addstr(out, "at least ");
 		prompt_number(out, 100 * c->share);
-		buf_addstr(out, " % of the elements within one step of the type, none over ");
+		buf_addstr(out, " % of the elements within one step of the type, ");
+		if (c->equal > 0) {
+			buf_addstr(out, "at least ");
+			prompt_number(out, 100 * c->equal);
+			buf_addstr(out, " % equal, ");
+		}
+		buf_addstr(out, "none over ");
 		prompt_number(out, c->max);
 		break;
 	}

@@ -126,6 +126,16 @@ static enum time_status check_bundle(struct subject *s, bool cpu, const char *bu
 	return status;
 }
 
+/* The CPU needs the bundle only for its profile, which may do without. */
+static enum time_status code_for_cpu(struct subject *s, const char *built)
+{
+	struct err ignored;
+
+	if (s->job.profile && (get_bundles(s, &ignored) || check_bundle(s, true, built, &ignored) != TIME_CORRECT))
+		buf_reset(&s->job.bundle[LEG_CANDIDATE]);
+	return TIME_CORRECT;
+}
+
 /* The CPU runs the source; it needs a bundle only where the record has no source. */
 static enum time_status get_code(struct subject *s, const struct demand *d, struct err *e)
 {
@@ -135,8 +145,10 @@ static enum time_status get_code(struct subject *s, const struct demand *d, stru
 	if (!built)
 		return err_set(e, "build.source_sha256 is missing"), TIME_TOOL_ERROR;
 	status = check_source(s, built, e);
-	if (status != TIME_CORRECT || (d->cpu && s->source))
+	if (status != TIME_CORRECT)
 		return status;
+	if (d->cpu && s->source)
+		return code_for_cpu(s, built);
 	if (get_bundles(s, e))
 		return TIME_TOOL_ERROR;
 	status = check_bundle(s, d->cpu, built, e);
@@ -191,6 +203,8 @@ enum time_status subject_open(struct subject *s, const struct record *r, const s
 	s->job.precision = d->precision;
 	s->job.max_time = d->max_time;
 	s->job.self_test = d->self_test;
+	s->job.profile = d->profile;
+	s->job.sanitizer = d->sanitizer;
 	draw_seeds(&s->job, d->seeds);
 	return choose_workloads(s, d, e) ? TIME_TOOL_ERROR : get_code(s, d, e);
 }

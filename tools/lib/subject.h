@@ -17,7 +17,8 @@ struct demand {
 	int seeds;
 	double hang;
 	double precision, max_time;	/* struct job's */
-	bool self_test;
+	bool self_test, profile;
+	enum sanitizer sanitizer;
 };
 
 struct subject {

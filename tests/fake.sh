@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# d2k-time on a GPU that is not there (tests/fake/README.md). To be read after lib.sh and time.sh.
+
+# fake_gpu: in the root of time_root, d2k-time finds the fake device; its lock is the test's own
+fake_gpu() {
+	export LD_LIBRARY_PATH=$D2K_BUILD/tests/fake D2K_NVRTC=$D2K_BUILD/tests/fake/libnvrtc.so D2K_LOCKS=$PWD
+	# small, because each call is made by the host
+	sed -i 's/"N": 1000000/"N": 1000/' root/workloads/twice.jsonl
+}
+
+# fake_kernel NAME NANOSECONDS STATEMENTS: NAME.so, an image with the function `kernel`
+fake_kernel() {
+	{
+		cat <<-END
+		#include "$(dirname "${BASH_SOURCE[0]}")/fake/kernel.h"
+		#include <math.h>
+		#include <signal.h>
+		#define EACH for (int i = 0; i < n; i++)
+		const int fake_kernels = 1;
+		const unsigned kernel_params[] = { 8, 8, 4, 4, 8, 8, 0 };
+		void kernel(struct fake_launch *launch)
+		{
+			float *x = *(float **)launch->params[0], *y = *(float **)launch->params[1];
+			int n = *(int *)launch->params[2];
+			float factor = *(float *)launch->params[3];
+			static long call;
+
+			call++;
+			launch->ns = $2;
+		END
+		printf '%s\n}\n' "$3"
+	} >"$1.c"
+	cc -O1 -w -fPIC -shared -o "$1.so" "$1.c" -lm || exit 1
+}
+
+# fake_bundle NAME: a bundle that launches it once, for every workload of the task
+fake_bundle() {
+	base64 -w0 "$1.so" >"$1.base64"
+	jq -cjn --arg s "# $1" --arg sha "$(printf '# %s' "$1" | sha256sum | cut -d' ' -f1)" --rawfile cubin "$1.base64" \
+		--arg task "$(sha256sum <root/tasks/twice/task.json | cut -d' ' -f1)" \
+		--arg workloads "$(sha256sum <root/workloads/twice.jsonl | cut -d' ' -f1)" \
+		--slurpfile w root/workloads/twice.jsonl '
+		{version: 1, task: "twice", target: "sm_90", triton: "3.9.0", source: $s, source_sha256: $sha,
+		 task_hash: $task, workloads_hash: $workloads,
+		 kernels: [{name: "kernel", cubin: $cubin, shared: 0, num_warps: 4, num_ctas: 1}],
+		 plans: [$w[] | {workload: .id,
+			buffers: [{name: "x", role: "in", bytes: (4 * .dims.N)}, {name: "y", role: "out", bytes: (4 * .dims.N)}],
+			steps: [{op: "launch", variants: [{kernel: 0, grid: [((.dims.N + 127) / 128 | floor), 1, 1],
+				args: [{ptr: "x", offset: 0}, {ptr: "y", offset: 0}, {i32: .dims.N}, {f32: .params.factor}]}]}]}]}'
+}
+
+# fake_record CANDIDATE [BASELINE [EXPERT]]: a record with these kernels' bundles in it
+fake_record() {
+	local name hash more='{}' keys=(bundle baseline expert)
+
+	for name; do
+		fake_bundle "$name" >"$name.json"
+		hash=$(sha256sum <"$name.json" | cut -d' ' -f1)
+		more=$(jq -c --arg key "${keys[0]}" --arg h "$hash" --slurpfile b "$name.json" \
+			'.[$key] = $h | .bundles[$h] = $b[0]' <<<"$more")
+		keys=("${keys[@]:1}")
+	done
+	record "# $1" "$more"
+}
