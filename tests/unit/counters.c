@@ -77,6 +77,9 @@ static void test_damaged(void)
 	       "short and long lines");
 	ok(!*c[0].kernel && isnan(c[0].value[COUNTER_NS]), "what is missing is not known");
 	is_num(c[1].value[COUNTER_NS], 5, "what is too much is dropped");
+	is_int(parse("\"ID\",\"Kernel Name\"\n\"0\",\"printed\"\n\"1\",\"too\"\n\"ID\",\"Kernel Name\"\n\"0\",\"real\"\n"), 1,
+	       "a table that a kernel printed");
+	is_str(c[0].kernel, "real", "does not count");
 	is_int(parse("\"ID\",\"x\"\n\"\",\"\"\n"), -1, "a table without launches");
 	is_int(parse("==PROF== x\n==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n"), -1, "no permission");
 	is_str(e.text, "the system does not permit counters (ERR_NVGPUCTRPERM)", "in words");

@@ -221,13 +221,16 @@ int counters_parse(const char *text, size_t n, struct counters *c, struct err *e
 	int ncolumns = 0, launches = 0;
 	struct line l;
 
-	while (!ncolumns && next_line(&p, end, &l))
-		if (starts(&l, "\"ID\","))
+	/* the last table counts: a kernel can print, but ncu prints after it. The line of units, which are base units
+	 * because we ask for them, has no number in front. */
+	while (next_line(&p, end, &l))
+		if (starts(&l, "\"ID\",")) {
 			ncolumns = read_names(l, columns);
-	/* the line of units, which are base units because we ask for them, has no number in front */
-	while (ncolumns && launches < COUNTERS_LAUNCHES && next_line(&p, end, &l))
-		if (l.end - l.p > 2 && *l.p == '"' && isdigit((unsigned char)l.p[1]))
+			launches = 0;
+		} else if (ncolumns && launches < COUNTERS_LAUNCHES && l.end - l.p > 2 && *l.p == '"' &&
+			   isdigit((unsigned char)l.p[1])) {
 			read_launch(l, columns, ncolumns, &c[launches++]);
+		}
 	free(columns);
 	return launches ? launches : complain(text, n, e);
 }

@@ -209,7 +209,7 @@ static void add_whole(struct buf *out, const struct json *p)
 		buf_addf(out, ": the limit is %s", !strcmp(bound, "memory") ? "memory" : "arithmetic");
 	buf_addch(out, '\n');
 	if (json_get_int(p, "fills", 0)) {
-		buf_addf(out, "  %lld zero fills", json_get_int(p, "fills", 0));
+		buf_addf(out, "  %lld zero fill%s", json_get_int(p, "fills", 0), json_get_int(p, "fills", 0) == 1 ? "" : "s");
 		add_percent(out, ": ", num(p, "fills_ns") / num(p, "steps_ns"), " of the time");
 		buf_addch(out, '\n');
 	}

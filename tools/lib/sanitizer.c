@@ -72,6 +72,7 @@ static void keep(struct sanitizer_report *r, const char *p, size_t n)
 		buf_add(&r->line[r->lines++], p, utf8_cut(p, n, SANITIZER_WIDTH));
 }
 
+/* A kernel can print a summary too; the tool's own is the last. */
 int sanitizer_parse(const char *text, size_t n, struct sanitizer_report *r, struct err *e)
 {
 	const char *end = text + n, *nl;
@@ -131,6 +132,8 @@ static int read_answer(const struct child_result *r, double seconds, struct sani
 
 	if (r->end == CHILD_TIMEOUT)
 		return err_set(e, "compute-sanitizer took longer than %g s", seconds);
+	if (r->truncated)
+		return err_set(e, "compute-sanitizer's report is too long");
 	if (sanitizer_parse(r->out.len ? r->out.data : "", r->out.len, report, e)) {
 		if (*said)
 			err_set(e, "compute-sanitizer: %.*s", (int)strcspn(said, "\n"), said);
