@@ -96,7 +96,7 @@ static const char *words(const struct json *j)
 
 static void says(const char *text, const char *what)
 {
-	if (!ok(strstr(text, what) != NULL, "says '%s'", what))
+	if (!ok(strstr(text, what) != NULL, "says '%.*s'", (int)strcspn(what, "\n"), what))
 		printf("# %s\n", text);
 }
 

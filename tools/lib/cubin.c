@@ -131,6 +131,8 @@ int cubin_remembers(const unsigned char *image, size_t n, struct err *e)
 	    c.head.e_ident[EI_DATA] != ELFDATA2LSB || c.head.e_shentsize != sizeof(s) || !c.head.e_shnum ||
 	    c.head.e_shnum > MAX_SECTIONS)
 		return err_set(e, "the cubin is no ELF file of 64 bits with sections");
+	if (c.head.e_machine != EM_CUDA)
+		return 0;	/* no driver runs it on a GPU */
 	for (unsigned i = 0; i < c.head.e_shnum; i++) {
 		if (section(&c, i, &s))
 			return err_set(e, "the cubin's sections lie outside of it");

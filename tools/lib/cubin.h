@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Whether kernels keep memory of their own from one launch to the next: static device memory, in which they could
- * remember what they have seen. The read-only tables of libdevice lie there too and are no such memory. 0 no, 1 yes
- * (e says how much), -1 not a cubin (e says why). */
+ * remember what they have seen. The read-only tables of libdevice lie there too and are no such memory. 0 no (nor
+ * does code that is not a GPU's at all), 1 yes (e says how much), -1 not a cubin (e says why). */
 int cubin_remembers(const unsigned char *image, size_t n, struct err *e);
 #endif
