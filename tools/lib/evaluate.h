@@ -26,4 +26,7 @@ enum evaluate_end {
 
 enum evaluate_end evaluate(const struct evaluator *v, const struct record *trial, const char *source, bool profile,
 			   struct evaluation *out, struct err *e);
+/* What a record with sections `build` and `time` tells, with more of it for profile(). */
+struct json;
+void evaluate_words(const struct json *record, bool profile, struct buf *out);
 #endif
