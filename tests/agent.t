@@ -145,6 +145,25 @@ run agent trial.away
 exits 0 'and later'
 is "$(field .status)/$(field .turns)/$(field .submission)" submitted/2/AWAY 'it goes on'
 
+# What profile runs
+cat >d2k-time-played <<END
+#!/bin/bash
+echo "\$*" >>asked
+exec '$evaluator'
+END
+chmod +x d2k-time-played
+replies looks <<'END'
+{"calls":[{"name":"write","arguments":{"path":"submission.py","content":"right"}},{"name":"check"},{"name":"profile"},{"name":"submit"}]}
+END
+play looks without 20 --check "cat | $PWD/d2k-time-played -w x"
+is "$(paste -sd/ asked)" '-w x/-w x --profile' 'the d2k-time of check is told to profile'
+rm asked
+play looks without 20 --check "$PWD/d2k-time-played | cat"
+is "$(paste -sd/ asked)" '/' 'another last command is not'
+rm asked
+play looks without 20 --check "$PWD/d2k-time-played" --profile "$PWD/d2k-time-played more"
+is "$(paste -sd/ asked)" '/more' 'a pipeline of its own'
+
 # Which runs are taken up
 play idle without 1
 cp out first
