@@ -6,7 +6,6 @@
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
 t_dir
-project=$D2K_ROOT
 
 for wrong in '--sanitize leakcheck' '--sanitize' '--device cpu --sanitize memcheck'; do
 	# shellcheck disable=SC2086
