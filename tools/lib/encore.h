@@ -2,9 +2,9 @@
  * compute-sanitizer, which watches memory. Nothing is checked or timed there. Every buffer is an allocation of its own,
  * of exactly its size, so that an access beside it can be noticed.
  *
- * That process must not wait for the GPU's lock, since it is the lock's holder who waits for it. So the holder keeps the
- * job in its own memory, and the process is told where: /proc/PID/fd/N. It goes on only when PID is the process that
- * holds the lock of that very GPU. Nobody else can have it do anything: who has no lock is refused. */
+ * That process must not wait for the GPU's lock, since it is the lock's holder who waits for it. So the holder keeps
+ * the job in its own memory, and the process is told where: /proc/PID/fd/N. It goes on only when PID is the process
+ * that holds the lock of that very GPU. Nobody else can have it do anything: who has no lock is refused. */
 #ifndef ENCORE_H
 #define ENCORE_H
 #include "buf.h"

@@ -43,8 +43,8 @@ struct occupancy {
 	double tail;		/* how full the last wave is, above 0 to 1 */
 };
 
-/* For a grid of so many blocks. What is held, where it is known, counts more than the arithmetic, which can only tell why
- * it is so; it may be NULL. */
+/* For a grid of so many blocks. What is held, where it is known, counts more than the arithmetic, which can only tell
+ * why it is so; it may be NULL. */
 struct occupancy occupancy_of(const struct occupancy_device *d, const struct occupancy_use *u,
 			      const struct occupancy_held *held, double grid);
 void occupancy_emit(struct buf *out, const struct occupancy *o);

@@ -1,11 +1,11 @@
 /* Where a plan's time goes, and what its kernels are made of: what a kernel writer asks for. For each kernel, launched
- * on one grid, its share of the time, what it takes of a multiprocessor and how many fit, its instructions, and what the
- * hardware counted. What is not known is null in the record, with the reason beside it.
+ * on one grid, its share of the time, what it takes of a multiprocessor and how many fit, its instructions, and what
+ * the hardware counted. What is not known is null in the record, with the reason beside it.
  *
  * Times are differences: the plan's first k steps are timed as a whole, as site_time.c times plans, for each k, and a
- * step's time is what it adds. So they sum up to the plan's, a step finds in L2 what those before it left there, and the
- * gap in front of it is its own. A step that runs beside another (programmatic launch) adds less than it takes, and one
- * that adds less than the measurement wavers may come out as 0. */
+ * step's time is what it adds. So they sum up to the plan's, a step finds in L2 what those before it left there, and
+ * the gap in front of it is its own. A step that runs beside another (programmatic launch) adds less than it takes, and
+ * one that adds less than the measurement wavers may come out as 0. */
 #ifndef PROFILE_H
 #define PROFILE_H
 #include "bundle.h"
@@ -40,8 +40,8 @@ struct profile {
 	struct err no_times, no_mix, no_counters;	/* why they are not known */
 };
 
-/* The plan's kernels, with what the build says of them. chosen: a variant for each step; NULL: the first. Bundle and plan
- * must live on. */
+/* The plan's kernels, with what the build says of them. chosen: a variant for each step; NULL: the first. Bundle and
+ * plan must live on. */
 void profile_open(struct profile *p, const struct bundle *b, const struct plan *plan, const int *chosen);
 void profile_release(struct profile *p);
 /* Occupancy on a device of which no more is known than its architecture. */

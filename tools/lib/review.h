@@ -1,5 +1,5 @@
-/* What is looked at when all of a record is told: the profile of each workload, and what compute-sanitizer finds. Nothing
- * of it can change what was told before. */
+/* What is looked at when all of a record is told: the profile of each workload, and what compute-sanitizer finds.
+ * Nothing of it can change what was told before. */
 #ifndef REVIEW_H
 #define REVIEW_H
 #include "outcome.h"

@@ -1,5 +1,5 @@
-/* compute-sanitizer, which watches every access of a program's kernels: what it is asked and what it says. Its report is
- * taken for hostile, as is everything near a kernel. */
+/* compute-sanitizer, which watches every access of a program's kernels: what it is asked and what it says. Its report
+ * is taken for hostile, as is everything near a kernel. */
 #ifndef SANITIZER_H
 #define SANITIZER_H
 #include "buf.h"
