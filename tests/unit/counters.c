@@ -85,6 +85,8 @@ static void test_damaged(void)
 	is_str(e.text, "the system does not permit counters (ERR_NVGPUCTRPERM)", "in words");
 	is_int(parse("==ERROR== The application returned an error code (1).\n==ERROR== more\n"), -1, "a complaint");
 	is_str(e.text, "ncu: The application returned an error code (1).", "the first is told");
+	is_int(parse("==ERROR== The application returned an error code (1).\nd2k-time: out of memory\n"), -1, "a failed program");
+	is_str(e.text, "under ncu: out of memory", "its own words count more");
 	buf_addstr(&b, "\"ID\"");
 	for (int i = 0; i < 10000; i++)
 		buf_addstr(&b, ",\"Kernel Name\"");

@@ -197,20 +197,31 @@ static bool starts(const struct line *l, const char *with)
 	return (size_t)(l->end - l->p) >= strlen(with) && !memcmp(l->p, with, strlen(with));
 }
 
-/* The first complaint of ncu's that is its own ("==ERROR== ..."). */
-static int complain(const char *text, size_t n, struct err *e)
+/* The first line that begins so, without that beginning. */
+static bool find_line(const char *text, size_t n, const char *beginning, struct line *l)
 {
 	const char *p = text;
+
+	while (next_line(&p, text + n, l))
+		if (starts(l, beginning)) {
+			l->p += strlen(beginning);
+			return true;
+		}
+	return false;
+}
+
+/* Why there is no table: no permission, or the program that ran under ncu says why it failed, or ncu does. */
+static int complain(const char *text, size_t n, struct err *e)
+{
+	enum { SHOWN = 300 };
 	struct line l;
 
-	while (next_line(&p, text + n, &l)) {
-		if (!starts(&l, "==ERROR== "))
-			continue;
-		if (memmem(l.p, (size_t)(l.end - l.p), "ERR_NVGPUCTRPERM", 16))
-			return err_set(e, "the system does not permit counters (ERR_NVGPUCTRPERM)");
-		l.p += strlen("==ERROR== ");
-		return err_set(e, "ncu: %.*s", (int)(l.end - l.p > 300 ? 300 : l.end - l.p), l.p);
-	}
+	if (memmem(text, n, "ERR_NVGPUCTRPERM", 16))
+		return err_set(e, "the system does not permit counters (ERR_NVGPUCTRPERM)");
+	if (find_line(text, n, "d2k-time: ", &l))
+		return err_set(e, "under ncu: %.*s", (int)(l.end - l.p > SHOWN ? SHOWN : l.end - l.p), l.p);
+	if (find_line(text, n, "==ERROR== ", &l))
+		return err_set(e, "ncu: %.*s", (int)(l.end - l.p > SHOWN ? SHOWN : l.end - l.p), l.p);
 	return err_set(e, "ncu counted no kernel");
 }
 

@@ -15,7 +15,7 @@ enum {
 static void fit(struct site *s, struct profile *p)
 {
 	const struct replay *r = &s->replay[LEG_CANDIDATE];
-	struct occupancy_device d = { .multiprocessors = s->rig->info.sm_count };
+	struct occupancy_device d;
 	struct gpu_multiprocessor m;
 
 	gpu_multiprocessor(s->rig->gpu, &m);
