@@ -114,7 +114,6 @@ disturbed() { # WHY NAME: under the environment that is set
 }
 FAKE_STATE='0 reasons=2,sm=1500' disturbed "someone has set the clock to 1500 MHz" "a device with its clock set"
 FAKE_STATE='0 reasons=8' disturbed "throttled" "a throttled device"
-FAKE_STATE='0 sm=1500 reasons=2' disturbed "someone has set the clock to 1500 MHz" "a device with its clock set"
 FAKE_STATE='0 others=1' disturbed "another process" "a shared device"
 FAKE_STATE='0 reasons=4,sm=1500' run d2k-time --calibrate
 is "$(jq -r .unsteady out)" null "the power limit is the device's own"
