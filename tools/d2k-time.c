@@ -40,7 +40,7 @@ static const struct opt opts[] = {
 	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS",
 		"give up on a record (on the CPU: a workload); waiting for the GPU is free", 0, 0 },
 	{ 0, "hang", OPT_SECONDS, &o.hang, "SECONDS", "give up on one launch (on the CPU: one run)", 0, 0 },
-	{ 'p', "precision", OPT_SECONDS, &o.precision, "PERCENT",
+	{ 'p', "precision", OPT_PERCENT, &o.precision, "PERCENT",
 		"time until the speedup's 95 % interval is this wide to either side; 0.1 for published runs", 0, 0 },
 	{ 0, "max-time", OPT_SECONDS, &o.max_time, "SECONDS", "or until a workload has been timed this long", 0, 0 },
 	{ 0, "self-test", OPT_FLAG, &o.self_test, NULL,
@@ -295,8 +295,6 @@ static void check_options(void)
 		die_usage("--sanitize '%s' is neither memcheck, racecheck, initcheck nor synccheck", o.sanitize);
 	if (o.sanitize && on_cpu())
 		die_usage("--sanitize needs a GPU");
-	if (o.precision <= 0)
-		die_usage("--precision must be above 0");
 	if (o.calibrate && (on_cpu() || o.check_oracle || o.dump_oracle))
 		die_usage("--calibrate needs a GPU, and no oracle");
 	if (o.check_gpu && (!o.check_oracle || on_cpu()))

@@ -6,10 +6,10 @@
  * done with the submission's kernels, so that a profiler that skips the first --calls calls sees the same number again.
  * Where a record has been timed, autotuned steps launch what was chosen then. Nothing is checked here. */
 #include "bundle.h"
+#include "claim.h"
 #include "clock.h"
 #include "emit.h"
 #include "filter.h"
-#include "gpulock.h"
 #include "oracle.h"
 #include "replay.h"
 #include "stats.h"
@@ -237,23 +237,28 @@ static int run_record(const struct record *r, struct gpu *g, struct err *e)
 	return rc;
 }
 
+static void say_wait(const char *what, void *ctx)
+{
+	(void)ctx;
+	warn("waiting for %s", what);
+}
+
 int main(int argc, char **argv)
 {
 	int n = opt_parse(&usage, options, argc, argv), bad = 0, rc = 0;
-	struct gpu_info info;
 	struct err e = { "" };
-	struct gpu *g = gpu_open(0, &info, &e);
+	struct claim c;
 	struct reader *rd;
 	struct record r;
 
-	if (!g || gpulock_take(info.uuid, true, &e) || gpu_start(g, &e)) {
+	if (claim_gpu(&c, 0, say_wait, NULL, &e) || gpu_start(c.gpu, &e)) {
 		warn("no GPU: %s", e.text);
 		return EXIT_AGAIN;
 	}
 	rd = reader_open(argv, n);
 	while (reader_next(rd, &r, &bad)) {
 		e.text[0] = '\0';
-		if (run_record(&r, g, &e)) {
+		if (run_record(&r, c.gpu, &e)) {
 			warn("%s: %s", r.where, *e.text ? e.text : "no build section");
 			rc = EXIT_RECORD;
 		}

@@ -97,10 +97,13 @@ int claim_gpu(struct claim *c, int ordinal, void (*waits)(const char *what, void
 	for (int i = 0; i < n; i++)
 		if (i != got)
 			drop(&x[i]);
-	if (got >= 0)
-		*c = x[got].claim;
-	if (got >= 0)
+	if (got >= 0) {
 		free(x[got].lock.path);	/* its descriptor stays open: that is the lock */
+		*c = x[got].claim;
+		c->nvml = nvml_open(c->info.uuid);
+		if (!c->info.driver[0])
+			nvml_driver(c->nvml, c->info.driver, sizeof(c->info.driver));
+	}
 	free(x);
 	return got < 0 ? -1 : 0;
 }

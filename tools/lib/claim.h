@@ -3,12 +3,14 @@
 #ifndef CLAIM_H
 #define CLAIM_H
 #include "gpu.h"
+#include "nvml.h"
 
 enum { CLAIM_ANY = -1 };
 
 struct claim {
 	struct gpu *gpu;	/* opened, not started */
-	struct gpu_info info;
+	struct gpu_info info;	/* with the driver's version from NVML where the system does not tell */
+	struct nvml *nvml;	/* opened, as it must be before there is a context; NULL: nothing is known */
 	int ordinal;
 	double waited;		/* seconds until it was free */
 };

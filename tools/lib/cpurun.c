@@ -168,12 +168,10 @@ static int interpret(struct bench *b, double seconds, struct err *e)
 
 static void examine(struct bench *b)
 {
-	const struct exam x = { .l = &b->l, .set = &b->set, .pristine = &b->pristine,
-				.keep = &b->r };
+	const struct exam x = { .l = &b->l, .set = &b->set, .pristine = &b->pristine, .keep = &b->r };
 	struct buf words = BUF_INIT;
 	struct err e = { "" };
-	int rc = set_make(&b->l, &b->pristine, b->set.seed, b->set.poison, &e) ||
-		 set_reference(&b->l, &b->pristine, &e) ? -1 : exam_run(&x, &words, &e);
+	int rc = set_pristine(&b->l, &b->pristine, &b->set, &e) ? -1 : exam_run(&x, &words, &e);
 
 	if (rc < 0)
 		result_fail(&b->r, TIME_TOOL_ERROR, "%s", e.text);

@@ -149,6 +149,14 @@ void emit_kint(struct buf *b, const char *key, long long x)
 	emit_int(b, x);
 }
 
+void emit_kcount(struct buf *b, const char *key, long long x)
+{
+	if (x < 0)
+		emit_knull(b, key);
+	else
+		emit_kint(b, key, x);
+}
+
 void emit_kbool(struct buf *b, const char *key, bool x)
 {
 	emit_key(b, key);

@@ -29,6 +29,8 @@ void emit_knum(struct buf *b, const char *key, double x);
 /* With the fewest digits that read back as the same number: 0.035, not 0.035000000000000003. */
 void emit_kgiven(struct buf *b, const char *key, double x);
 void emit_kint(struct buf *b, const char *key, long long x);
+/* Whole and not negative; a negative one means that it is not known: null. */
+void emit_kcount(struct buf *b, const char *key, long long x);
 void emit_kbool(struct buf *b, const char *key, bool x);
 void emit_knull(struct buf *b, const char *key);
 void emit_kraw(struct buf *b, const char *key, const char *json, size_t n);

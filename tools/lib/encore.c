@@ -16,8 +16,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { DEVICES = 64 };
-
 /* ---- asking */
 
 /* {"task","workload","uuid","seed":"0x..","chosen":[..],"bundle":{..}} */
@@ -139,12 +137,13 @@ static int open_gpu(struct performance *p, long pid, struct err *e)
 	struct gpu_info info;
 	int rc;
 
-	for (int i = 0; i < DEVICES && uuid; i++) {
+	for (int i = 0, n = gpu_count(e); i < n && uuid; i++) {
 		p->gpu = gpu_open(i, &info, e);
 		if (!p->gpu)
 			return -1;
 		if (!strcmp(info.uuid, uuid))
 			break;
+		gpu_close(p->gpu);
 		p->gpu = NULL;
 	}
 	if (!p->gpu)

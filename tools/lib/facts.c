@@ -56,16 +56,6 @@ static struct use *count_uses(const struct json *result, int n)
 	return uses;
 }
 
-static void add_number(struct buf *out, const char *key, const struct json *j)
-{
-	long long x = json_int(j, -1);
-
-	if (x < 0)
-		emit_knull(out, key);
-	else
-		emit_kint(out, key, x);
-}
-
 void facts_kernels(const struct json *result, struct buf *out)
 {
 	static const char *const figures[][2] = {
@@ -81,7 +71,7 @@ void facts_kernels(const struct json *result, struct buf *out)
 		emit_kstr(out, "name", json_get_str(k, "name"));
 		emit_kstr(out, "hash", json_get_str(k, "hash"));
 		for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-			add_number(out, figures[i][0], json_get(k, figures[i][1]));
+			emit_kcount(out, figures[i][0], json_get_int(k, figures[i][1], -1));
 		emit_kint(out, "launches", u->launches);
 		emit_kint(out, "variants", u->variants);
 		emit_key(out, "grids");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -124,18 +125,4 @@ int gpulock_wait(struct gpulock *l, int n, struct err *e)
 		leave_line(pid[i], &l[i], i == got);
 	free(pid);
 	return got < 0 || sign(&l[got], e) ? -1 : got;
-}
-
-int gpulock_take(const char *uuid, bool wait, struct err *e)
-{
-	struct gpulock l;
-	int rc = gpulock_open(&l, uuid, e) ? -1 : gpulock_try(&l, e);
-
-	if (rc > 0 && wait)
-		rc = gpulock_wait(&l, 1, e);	/* 0: number of the only one */
-	if (rc)
-		gpulock_close(&l);
-	else
-		free(l.path);	/* the descriptor is the lock */
-	return rc;
 }

@@ -4,7 +4,6 @@
 #ifndef GPULOCK_H
 #define GPULOCK_H
 #include "die.h"
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct gpulock {
@@ -20,9 +19,6 @@ void gpulock_close(struct gpulock *l);
 int gpulock_try(struct gpulock *l, struct err *e);
 /* Waits for one of n locks, in line with others who wait, and takes the first that is free: its number, or -1. */
 int gpulock_wait(struct gpulock *l, int n, struct err *e);
-/* For a process that has one device: opens the lock and takes it until the process ends. 0, 1 another process has it (never
- * with `wait`), -1 error. */
-int gpulock_take(const char *uuid, bool wait, struct err *e);
 /* The process that has it, in its own namespace; 0: not known. */
 pid_t gpulock_holder(const struct gpulock *l);
 #endif

@@ -27,4 +27,7 @@ struct job {
 	bool profile;			/* afterwards tell where the candidate's time goes ... */
 	enum sanitizer sanitizer;	/* ... and what this tool finds in it */
 };
+
+/* The seed drawn for this run: everything random of it follows from this one. */
+uint64_t job_fresh_seed(const struct job *j);
 #endif

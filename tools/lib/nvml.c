@@ -198,14 +198,6 @@ void nvml_read(struct nvml *n, struct nvml_reading *r)
 
 /* ---- facts */
 
-static void emit_known(struct buf *out, const char *key, bool known, unsigned value)
-{
-	if (known)
-		emit_kint(out, key, value);
-	else
-		emit_knull(out, key);
-}
-
 static void emit_switch(struct buf *out, const char *key, bool known, bool on)
 {
 	if (known)
@@ -221,15 +213,15 @@ void nvml_facts(struct nvml *n, struct buf *out)
 	bool known;
 
 	known = n && GOT(nvmlDeviceGetEnforcedPowerLimit, n->device, &x);
-	emit_known(out, "power_limit_mw", known, x);
+	emit_kcount(out, "power_limit_mw", known ? (long long)x : -1);
 	known = n && GOT(nvmlDeviceGetEccMode, n->device, &ecc, &pending);
 	emit_switch(out, "ecc", known, ecc);
 	known = n && GOT(nvmlDeviceGetMigMode, n->device, &mig, &pending_mig);
 	emit_switch(out, "mig", known, mig);
 	known = n && GOT(nvmlDeviceGetMaxClockInfo, n->device, NVML_CLOCK_SM, &x);
-	emit_known(out, "max_sm_mhz", known, x);
+	emit_kcount(out, "max_sm_mhz", known ? (long long)x : -1);
 	known = n && GOT(nvmlDeviceGetMaxClockInfo, n->device, NVML_CLOCK_MEM, &x);
-	emit_known(out, "max_memory_mhz", known, x);
+	emit_kcount(out, "max_memory_mhz", known ? (long long)x : -1);
 }
 
 void nvml_driver(struct nvml *n, char *out, unsigned size)

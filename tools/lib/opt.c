@@ -20,6 +20,7 @@ static void print_default(const struct opt *o)
 		printf(" (default %lld)", *(const long long *)o->var);
 		break;
 	case OPT_SECONDS:
+	case OPT_PERCENT:
 		printf(" (default %.15g)", *(const double *)o->var);
 		break;
 	case OPT_STR:
@@ -91,13 +92,13 @@ long long opt_whole(const char *name, const char *value, long long min, long lon
 	return x;
 }
 
-static double parse_seconds(const struct opt *o, const char *s)
+static double parse_positive(const struct opt *o, const char *s, const char *what, double most)
 {
 	char *end;
 	double x = strtod(s, &end);
 
-	if (s[strspn(s, "0123456789.eE+-")] || end == s || *end || !(x > 0 && x <= 1e9))
-		die_usage("--%s wants seconds, over 0 and at most 1e9, not '%s'", o->name, s);
+	if (s[strspn(s, "0123456789.eE+-")] || end == s || *end || !(x > 0 && x <= most))
+		die_usage("--%s wants %s, over 0 and at most %g, not '%s'", o->name, what, most, s);
 	return x;
 }
 
@@ -117,7 +118,10 @@ static void set(const struct opt *o, const char *value)
 		*(long long *)o->var = opt_whole(o->name, value, o->min, o->max);
 		break;
 	case OPT_SECONDS:
-		*(double *)o->var = parse_seconds(o, value);
+		*(double *)o->var = parse_positive(o, value, "seconds", 1e9);
+		break;
+	case OPT_PERCENT:
+		*(double *)o->var = parse_positive(o, value, "per cent", 100);
 		break;
 	case OPT_STR:
 		*(const char **)o->var = value;

@@ -18,6 +18,7 @@ enum opt_type {
 	OPT_FLAG,	/* bool *; sets true */
 	OPT_INT,	/* long long *; whole number in [min, max] */
 	OPT_SECONDS,	/* double *; > 0 and at most 1e9 */
+	OPT_PERCENT,	/* double *; > 0 and at most 100 */
 	OPT_STR,	/* const char ** */
 	OPT_LIST	/* struct opt_list *; repeatable, values in order */
 };

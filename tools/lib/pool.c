@@ -2,6 +2,7 @@
 #include "pool.h"
 #include "../oracle/oracle.h"
 #include "../oracle/kernels.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -10,6 +11,12 @@ enum {
 	WEDGES = 32,
 };
 
+/* Room for tensor number i in a backup. */
+static size_t kept_bytes(const struct layout *l, int i)
+{
+	return (l->tensor[i].bytes + SET_ALIGN - 1) / SET_ALIGN * SET_ALIGN;
+}
+
 void pool_init(struct pool *p, const struct layout *l, struct gpu *g)
 {
 	const struct task *t = l->in->task;
@@ -17,7 +24,7 @@ void pool_init(struct pool *p, const struct layout *l, struct gpu *g)
 	*p = (struct pool){ .l = l, .gpu = g, .engine = l->in->engine };
 	for (int i = 0; i < t->ntensors; i++)
 		if (t->tensors[i].role == ROLE_INOUT)
-			p->backup_bytes += (l->tensor[i].bytes + SET_ALIGN - 1) / SET_ALIGN * SET_ALIGN;
+			p->backup_bytes += kept_bytes(l, i);
 }
 
 /* Distance from one set to the next. */
@@ -26,9 +33,12 @@ static size_t stride(const struct pool *p)
 	return p->l->size + JITTER;
 }
 
-size_t pool_bytes(const struct pool *p, int n)
+int pool_fits(const struct pool *p, double bytes)
 {
-	return stride(p) * (size_t)(n + 2) + p->backup_bytes * (size_t)n + 16 * (size_t)n + (size_t)WEDGE * (WEDGES + 1);
+	double fixed = 2.0 * (double)stride(p) + (double)WEDGE * (WEDGES + 1);
+	double each = (double)(stride(p) + p->backup_bytes + 16);
+
+	return (int)fmax(fmin((bytes - fixed) / each, POOL_MAX), 0);
 }
 
 /* ---- places */
@@ -70,13 +80,12 @@ static int copy_inout(struct pool *p, int i, bool back, struct err *e)
 
 	for (int k = 0; k < t->ntensors; k++) {
 		uint64_t tensor = set_tensor(p->l, &p->set[i], k);
-		size_t bytes = p->l->tensor[k].bytes;
 
 		if (t->tensors[k].role != ROLE_INOUT)
 			continue;
-		if (gpu_copy(p->gpu, back ? tensor : at, back ? at : tensor, bytes, e))
+		if (gpu_copy(p->gpu, back ? tensor : at, back ? at : tensor, p->l->tensor[k].bytes, e))
 			return -1;
-		at += (bytes + SET_ALIGN - 1) / SET_ALIGN * SET_ALIGN;
+		at += kept_bytes(p->l, k);
 	}
 	return 0;
 }
@@ -96,8 +105,7 @@ int pool_keep(struct pool *p, int i, struct err *e)
 
 int pool_reference(struct pool *p, const struct set *s, struct err *e)
 {
-	return set_make(p->l, &p->pristine, s->seed, s->poison, e) || set_reference(p->l, &p->pristine, e) ||
-	       gpu_sync(p->gpu, e) ? -1 : 0;
+	return set_pristine(p->l, &p->pristine, s, e) || gpu_sync(p->gpu, e) ? -1 : 0;
 }
 
 /* ---- wiping */

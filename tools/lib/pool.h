@@ -25,8 +25,8 @@ struct pool {
 
 /* No memory yet. The layout must stay where it is. */
 void pool_init(struct pool *p, const struct layout *l, struct gpu *g);
-/* Bytes that n sets need. */
-size_t pool_bytes(const struct pool *p, int n);
+/* How many sets fit into so many bytes, POOL_MAX at most. */
+int pool_fits(const struct pool *p, double bytes);
 /* Memory at new places, drawn at random, for n sets; what they held is gone. 0 or -1. */
 int pool_place(struct pool *p, int n, struct rng *rng, struct err *e);
 void pool_release(struct pool *p);
@@ -36,6 +36,6 @@ int pool_generate(struct pool *p, int i, uint64_t seed, struct err *e);
 int pool_spoil(struct pool *p, struct rng *rng, struct err *e);
 /* Copies set i as it is into the witness. */
 int pool_keep(struct pool *p, int i, struct err *e);
-/* References for the witness's inputs, made anew in the pristine set. */
+/* References for a set's inputs, which are made anew in the pristine set. */
 int pool_reference(struct pool *p, const struct set *s, struct err *e);
 #endif

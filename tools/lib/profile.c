@@ -173,14 +173,6 @@ void profile_count(struct profile *p, const struct counters *c, int n)
 
 /* ---- the object */
 
-static void emit_figure(struct buf *out, const char *key, int x)
-{
-	if (x < 0)
-		emit_knull(out, key);
-	else
-		emit_kint(out, key, x);
-}
-
 static void emit_list(struct buf *out, const char *key, const int *x, int n)
 {
 	emit_key(out, key);
@@ -203,10 +195,10 @@ static void emit_code(struct buf *out, const struct profile_kernel *x, const str
 	emit_list(out, "grid", grid, 3);
 	emit_kint(out, "threads", 32 * k->warps);
 	emit_kint(out, "cluster", k->ctas);
-	emit_figure(out, "registers", x->registers);
-	emit_figure(out, "local_bytes", x->local);
-	emit_figure(out, "spill_bytes", k->spills);
-	emit_figure(out, "static_shared_bytes", x->shared);
+	emit_kcount(out, "registers", x->registers);
+	emit_kcount(out, "local_bytes", x->local);
+	emit_kcount(out, "spill_bytes", k->spills);
+	emit_kcount(out, "static_shared_bytes", x->shared);
 	emit_kint(out, "dynamic_shared_bytes", k->shared);
 }
 

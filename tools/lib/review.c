@@ -54,7 +54,7 @@ static struct encore_job encore_of(const struct review *v, const struct workload
 
 	return (struct encore_job){ .task = rig->job->task->name, .workload = w->id, .uuid = rig->info.uuid,
 				    .bundle = &rig->job->bundle[LEG_CANDIDATE], .chosen = chosen,
-				    .steps = plan ? plan->nsteps : 0, .seed = rig->job->seeds[rig->job->nseeds - 1] };
+				    .steps = plan ? plan->nsteps : 0, .seed = job_fresh_seed(rig->job) };
 }
 
 static void count(const struct review *v, const struct workload *w, const int *chosen, struct profile *p)

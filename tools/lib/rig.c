@@ -23,14 +23,6 @@ static void say_waits(const char *what, void *ctx)
 	progress_say(((const struct rig *)ctx)->fd, PROGRESS_WAITS, what);
 }
 
-static void emit_known(struct buf *b, const char *key, int value)
-{
-	if (value < 0)
-		emit_knull(b, key);
-	else
-		emit_kint(b, key, value);
-}
-
 /* What it says of itself, now that nothing runs on it. */
 static void emit_state(const struct rig *r, struct buf *b)
 {
@@ -38,9 +30,9 @@ static void emit_state(const struct rig *r, struct buf *b)
 
 	nvml_read(r->nvml, &now);
 	nvml_facts(r->nvml, b);
-	emit_known(b, "temperature", now.temperature);
-	emit_known(b, "power_mw", now.power_mw);
-	emit_known(b, "other_processes", nvml_sharing(r->nvml));
+	emit_kcount(b, "temperature", now.temperature);
+	emit_kcount(b, "power_mw", now.power_mw);
+	emit_kcount(b, "other_processes", nvml_sharing(r->nvml));
 }
 
 static void say_device(const struct rig *r, int ordinal)
@@ -67,14 +59,6 @@ static void say_device(const struct rig *r, int ordinal)
 	emit_close(&b, '}');
 	progress_say(r->fd, PROGRESS_DEVICE, b.data);
 	buf_release(&b);
-}
-
-/* Before our context exists, so that it can be told from others'. */
-static void open_nvml(struct rig *r)
-{
-	r->nvml = nvml_open(r->info.uuid);
-	if (!r->info.driver[0])
-		nvml_driver(r->nvml, r->info.driver, sizeof(r->info.driver));
 }
 
 /* Peaks are the device's, not the record's, which does not pay for them: measured before its time starts. Without any
@@ -107,7 +91,7 @@ static int open_device(struct rig *r)
 		goto away;
 	r->gpu = c.gpu;
 	r->info = c.info;
-	open_nvml(r);
+	r->nvml = c.nvml;
 	rc = open_peaks(r, &e);
 	if (rc < 0)
 		goto away;
@@ -199,6 +183,6 @@ static int open_oracle(struct rig *r)
 
 int rig_open(struct rig *r, const struct job *job, int fd)
 {
-	*r = (struct rig){ .job = job, .fd = fd, .rng.state = job->seeds[job->nseeds - 1] };
+	*r = (struct rig){ .job = job, .fd = fd, .rng.state = job_fresh_seed(job) };
 	return open_device(r) || load_bundles(r) || open_oracle(r) ? -1 : 0;
 }

@@ -81,6 +81,11 @@ int set_reference(const struct layout *l, const struct set *s, struct err *e)
 	return run(l, s, instance_reference, e);
 }
 
+int set_pristine(const struct layout *l, struct set *p, const struct set *of, struct err *e)
+{
+	return set_make(l, p, of->seed, of->poison, e) || set_reference(l, p, e) ? -1 : 0;
+}
+
 /* ---- guard bands */
 
 enum { BAND_WORDS = SET_GUARD / 8 + 2 };

@@ -49,6 +49,9 @@ int set_generate(const struct layout *l, const struct set *s, struct err *e);
 /* The instance's references, from the inputs that lie in the set. */
 int set_reference(const struct layout *l, const struct set *s, struct err *e);
 
+/* The data and poison of another set once more, in p, and their references. */
+int set_pristine(const struct layout *l, struct set *p, const struct set *of, struct err *e);
+
 /* Checks the bands in front of, between and behind the tensors and the scratch buffers (NULL: none). 0 whole,
  * 1 damaged (words says which buffer's), -1 error. */
 int set_bands(const struct layout *l, const struct set *s, const struct scratch *scratch, struct buf *words,

@@ -51,7 +51,7 @@ static double touched(const struct site *s)
 static int count_sets(struct site *s, const struct plan *const plan[LEGS], struct err *e)
 {
 	double call = touched(s), l2 = (double)s->rig->info.l2_bytes, least_ns = fmax(s->r.floor_ns, SHORTEST_NS);
-	int lead = (int)fmin(ceil(l2 / call), POOL_MAX / 4), most = POOL_MAX, steps = 1;
+	int lead = (int)fmin(ceil(l2 / call), POOL_MAX / 4), most, steps = 1;
 	double want = fmax(fmax(ceil(ROTATION * l2 / call), ceil(BLOCK_NS / least_ns)), SETS_MIN);
 	size_t available;
 
@@ -60,10 +60,9 @@ static int count_sets(struct site *s, const struct plan *const plan[LEGS], struc
 	for (int k = 0; k < LEGS; k++)
 		if (plan[k] && plan[k]->nsteps > steps)
 			steps = plan[k]->nsteps;
+	most = pool_fits(&s->pool, 0.92 * (double)available);
 	if (most > NODES_MAX / steps)
 		most = NODES_MAX / steps;
-	while (most > 0 && (double)pool_bytes(&s->pool, most) > 0.92 * (double)available)
-		most -= most > 32 ? most / 16 : 1;
 	if (most < 1)
 		return err_set(e, "sets of %zu bytes do not fit the device", s->l.size);
 	if (lead > most / 2)
@@ -123,7 +122,7 @@ int site_open(struct site *s, struct rig *rig, const struct workload *w)
 	struct plan *plan[LEGS];
 	struct err e = { "" };
 
-	*s = (struct site){ .rig = rig, .data_seed = rig->job->seeds[rig->job->nseeds - 1] };
+	*s = (struct site){ .rig = rig, .data_seed = job_fresh_seed(rig->job) };
 	result_init(&s->r, w->id);
 	if (instance_open(&s->in, rig->engine, t, w, &e)) {
 		site_tool_failed(s, e.text);

@@ -112,7 +112,7 @@ static int check_own(struct site *s, int leg)
 	struct err e = { "" };
 	int rc;
 
-	if (choose(s, leg) || make(s, set, job->seeds[job->nseeds - 1], rng_next(&s->rig->rng) | 1) ||
+	if (choose(s, leg) || make(s, set, job_fresh_seed(job), rng_next(&s->rig->rng) | 1) ||
 	    run_once(s, leg, set, true))
 		return -1;
 	rc = site_exam(s, leg, set, true, &words, &e);

@@ -93,7 +93,7 @@ static double half_width(const struct site *s)
 	double widest = -1;
 
 	for (int k = LEG_BASELINE; k < LEGS; k++) {
-		struct ratio r = timing_ratio(&s->timing, k, LEG_CANDIDATE, s->rig->job->seeds[s->rig->job->nseeds - 1]);
+		struct ratio r = timing_ratio(&s->timing, k, LEG_CANDIDATE, job_fresh_seed(s->rig->job));
 
 		widest = fmax(widest, timing_half_width(&r));	/* fmax ignores a NaN */
 	}
@@ -147,7 +147,7 @@ static void conclude(struct site *s)
 {
 	struct result *r = &s->r;
 	struct timing *t = &s->timing;
-	uint64_t seed = s->rig->job->seeds[s->rig->job->nseeds - 1];
+	uint64_t seed = job_fresh_seed(s->rig->job);
 	double candidate = timing_ns(t, LEG_CANDIDATE);
 
 	if (placements_kept(t) < PLACEMENTS_MIN || t->dropped > t->n) {

@@ -64,14 +64,6 @@ double timing_half_width(const struct ratio *r)
 
 /* ---- JSON */
 
-static void emit_known(struct buf *out, const char *key, int x)
-{
-	if (x < 0)
-		emit_knull(out, key);
-	else
-		emit_kint(out, key, x);
-}
-
 static void emit_reasons(struct buf *out, const char *key, uint64_t reasons)
 {
 	struct buf names = BUF_INIT;
@@ -93,8 +85,8 @@ static void emit_timing(struct buf *out, const struct timing *t)
 	emit_reasons(out, "dropped_for", t->dropped_for);
 	emit_kbool(out, "shared", t->shared);
 	emit_reasons(out, "clocks_held_by", t->reasons);
-	emit_known(out, "temperature", t->temperature);
-	emit_known(out, "power_mw", t->power_mw);
+	emit_kcount(out, "temperature", t->temperature);
+	emit_kcount(out, "power_mw", t->power_mw);
 	emit_kgiven(out, "precision", t->precision);
 	emit_kstr(out, "ended_by", t->ended_by);
 	emit_kgiven(out, "seconds", round(t->seconds * 1e3) / 1e3);
