@@ -32,7 +32,7 @@ wants() { # NAME STATUS MESSAGE BODY [STATEMENTS]
 	record "$(submission "$4" "${5:-}")"
 }
 {
-	wants 'a wrong factor' wrong 'output y: 1000 of 1000 elements wrong .*1.05 times.*rfe 0.05 .*expected .*got' 'tl.store(y + i, 2.1 * tl.load(x + i, mask=i < n), mask=i < n)'
+	wants 'a wrong factor' wrong 'output y: (1000|99[0-9]) of 1000 elements wrong .*1.05 times.*rfe 0.05 .*expected .*got' 'tl.store(y + i, 2.1 * tl.load(x + i, mask=i < n), mask=i < n)'
 	wants 'zeros' wrong 'rfe 1 ' 'tl.store(y + i, 0.0 * factor, mask=i < n)'
 	wants 'the last element left out' wrong '1 of 1000 elements are not finite' "${right//i < n/i < n - 1}"
 	wants 'nothing written' wrong '1000 of 1000 elements are not finite' 'pass'
