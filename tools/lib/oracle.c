@@ -123,14 +123,11 @@ static int find_temp(const struct task *t, const char *name)
 static int operand(const struct instance *in, const char *name, long long count, uint64_t *p, struct err *e)
 {
 	int i = find_temp(in->task, name);
-	long long have;
 
 	if (i >= 0) {
-		if (eval_count(in->task->temps[i].count, in->workload, name, &have, e))
-			return -1;
 		*p = in->temp[i];
-		return have >= count ? 0 : err_set(e, "product: '%s' holds %lld doubles, %lld needed", name, have,
-						   count);
+		return in->temp_count[i] >= count ? 0 : err_set(e, "product: '%s' holds %lld doubles, %lld needed",
+								name, in->temp_count[i], count);
 	}
 	for (i = 0; i < in->task->ntensors; i++)
 		if (!strncmp(name, "ref_", 4) && !strcmp(name + 4, in->task->tensors[i].name) && in->ref[i]) {
@@ -151,9 +148,26 @@ static int eval_stages(struct instance *in, const struct stage *s, int n, long l
 	return 0;
 }
 
-static int alloc_doubles(struct instance *in, long long n, uint64_t *p, struct err *e)
+/* Room for so many doubles, unless there is. */
+static int want_doubles(struct instance *in, long long n, uint64_t *p, struct err *e)
 {
-	return engine_alloc(in->engine, (size_t)n * sizeof(double), p, e);
+	return *p ? 0 : engine_alloc(in->engine, (size_t)n * sizeof(double), p, e);
+}
+
+static int want_temps(struct instance *in, struct err *e)
+{
+	for (int i = 0; i < in->task->ntemps; i++)
+		if (want_doubles(in, in->temp_count[i], &in->temp[i], e))
+			return -1;
+	return 0;
+}
+
+static int want_refs(struct instance *in, struct err *e)
+{
+	for (int i = 0; i < in->task->ntensors; i++)
+		if (is_output(&in->task->tensors[i]) && want_doubles(in, in->elements[i], &in->ref[i], e))
+			return -1;
+	return 0;
 }
 
 /* The task's least traffic or arithmetic; NaN where the formula is missing. */
@@ -172,6 +186,7 @@ int instance_open(struct instance *in, struct engine *x, const struct task *t, c
 	in->bytes = xcalloc(nt + extra, sizeof(*in->bytes));
 	in->ref = xcalloc(nt + extra, sizeof(*in->ref));
 	in->temp = xcalloc((size_t)t->ntemps + extra, sizeof(*in->temp));
+	in->temp_count = xcalloc((size_t)t->ntemps + extra, sizeof(*in->temp_count));
 	in->gen_count = xcalloc((size_t)t->ngenerate + extra, sizeof(*in->gen_count));
 	in->ref_count = xcalloc((size_t)t->noracle + extra, sizeof(*in->ref_count));
 	in->product = xcalloc((size_t)t->noracle + extra, sizeof(*in->product));
@@ -181,15 +196,10 @@ int instance_open(struct instance *in, struct engine *x, const struct task *t, c
 		if (tensor_elements(&t->tensors[i], w, NULL, &in->elements[i], e))
 			return -1;
 		in->bytes[i] = (size_t)in->elements[i] * dtype_size[t->tensors[i].dtype];
-		if (is_output(&t->tensors[i]) && alloc_doubles(in, in->elements[i], &in->ref[i], e))
-			return -1;
 	}
-	for (int i = 0; i < t->ntemps; i++) {
-		long long n;
-
-		if (eval_count(t->temps[i].count, w, t->temps[i].name, &n, e) || alloc_doubles(in, n, &in->temp[i], e))
+	for (int i = 0; i < t->ntemps; i++)
+		if (eval_count(t->temps[i].count, w, t->temps[i].name, &in->temp_count[i], e))
 			return -1;
-	}
 	for (int i = 0; i < t->ngenerate; i++)
 		if (!t->generate[i].name)
 			return err_set(e, "a product cannot generate inputs");
@@ -199,18 +209,41 @@ int instance_open(struct instance *in, struct engine *x, const struct task *t, c
 	return eval_stages(in, t->oracle, t->noracle, in->ref_count, in->product, e);
 }
 
-void instance_release(struct instance *in)
+double instance_memory(const struct instance *in)
+{
+	double doubles = 0;
+
+	for (int i = 0; i < in->task->ntensors; i++)
+		if (is_output(&in->task->tensors[i]))
+			doubles += (double)in->elements[i];
+	for (int i = 0; i < in->task->ntemps; i++)
+		doubles += (double)in->temp_count[i];
+	return sizeof(double) * doubles;
+}
+
+static void let_go(struct engine *x, uint64_t *p)
+{
+	engine_free(x, *p);
+	*p = 0;
+}
+
+void instance_forget(struct instance *in)
 {
 	for (int i = 0; in->ref && i < in->task->ntensors; i++)
-		engine_free(in->engine, in->ref[i]);
+		let_go(in->engine, &in->ref[i]);
 	for (int i = 0; in->temp && i < in->task->ntemps; i++)
-		engine_free(in->engine, in->temp[i]);
-	if (in->partials)
-		engine_free(in->engine, in->partials);
+		let_go(in->engine, &in->temp[i]);
+	let_go(in->engine, &in->partials);
+}
+
+void instance_release(struct instance *in)
+{
+	instance_forget(in);
 	free(in->elements);
 	free(in->bytes);
 	free(in->ref);
 	free(in->temp);
+	free(in->temp_count);
 	free(in->gen_count);
 	free(in->ref_count);
 	free(in->product);
@@ -282,22 +315,12 @@ static int run_stages(struct instance *in, const struct stage *s, int n, const l
 
 int instance_generate(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e)
 {
-	return run_stages(in, in->task->generate, in->task->ngenerate, in->gen_count, seed, tensors, e);
+	return want_temps(in, e) ||
+	       run_stages(in, in->task->generate, in->task->ngenerate, in->gen_count, seed, tensors, e) ? -1 : 0;
 }
 
 int instance_reference(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e)
 {
-	return run_stages(in, in->task->oracle, in->task->noracle, in->ref_count, seed, tensors, e);
-}
-
-int instance_forget(struct instance *in, struct err *e)
-{
-	struct words w = { .seed = 0x5eed };
-
-	for (int i = 0; i < in->task->ntensors; i++) {
-		w.p = (u64 *)(uintptr_t)in->ref[i];
-		if (in->ref[i] && engine_run(in->engine, "poison", &w, in->elements[i], e))
-			return -1;
-	}
-	return 0;
+	return want_temps(in, e) || want_refs(in, e) ||
+	       run_stages(in, in->task->oracle, in->task->noracle, in->ref_count, seed, tensors, e) ? -1 : 0;
 }

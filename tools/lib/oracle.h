@@ -17,19 +17,22 @@ struct instance {
 	const struct workload *workload;
 	long long *elements;	/* per tensor */
 	size_t *bytes;		/* per tensor */
-	uint64_t *ref;		/* per tensor; 0 for inputs */
+	uint64_t *ref;		/* per tensor; 0 for inputs, and where there is none yet */
 	uint64_t *temp;		/* per temp */
+	long long *temp_count;	/* doubles */
 	long long *gen_count, *ref_count;	/* indices per stage; 0 for a product */
 	long long (*product)[4];		/* per oracle stage: batch, m, n, k */
 	double least_bytes, least_flops;	/* the task's formulas */
 	uint64_t partials;	/* working memory of comparisons */
 };
 
-/* Evaluates sizes and allocates references and temps on the engine. Releasable after a failure too. */
+/* Evaluates sizes; memory on the engine is taken when needed. Releasable after a failure too. */
 int instance_open(struct instance *in, struct engine *x, const struct task *t, const struct workload *w, struct err *e);
 void instance_release(struct instance *in);
 int instance_generate(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e);
 int instance_reference(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e);
-/* Overwrites the references, so that nothing on the device holds an answer any more. */
-int instance_forget(struct instance *in, struct err *e);
+/* Bytes that references and temps take. */
+double instance_memory(const struct instance *in);
+/* Gives back all memory on the engine, so that nothing there holds an answer any more. */
+void instance_forget(struct instance *in);
 #endif

@@ -138,6 +138,9 @@ void outcome_line(struct outcome *o, const char *line)
 	case PROGRESS_SANITIZER:
 		keep(&o->sanitizer, text);
 		break;
+	case PROGRESS_CANDIDATE:
+		o->candidate = *text;
+		break;
 	case PROGRESS_END:
 		o->ended = true;
 		break;

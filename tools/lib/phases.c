@@ -4,7 +4,8 @@
 
 static const char *const phase_name[PHASES] = {
 	[PHASE_START] = "start", [PHASE_ORACLE] = "oracle", [PHASE_MEMORY] = "memory", [PHASE_LOAD] = "load",
-	[PHASE_CHECK] = "check", [PHASE_CHOOSE] = "choose", [PHASE_TIME] = "time",
+	[PHASE_CHECK] = "check", [PHASE_CHOOSE] = "choose", [PHASE_PLACE] = "place",
+	[PHASE_DATA] = "data", [PHASE_WIPE] = "wipe", [PHASE_TIME] = "time", [PHASE_EXAMINE] = "examine",
 };
 
 void phases_start(struct phases *p)

@@ -1,9 +1,11 @@
-/* Where the time of a record goes. */
+/* Where the time of a record goes: to start the device, compile the oracle, take memory, load modules, check, choose
+ * variants; and for each placement to make it, make data, wipe what is no input, run what is timed, examine some of it. */
 #ifndef PHASES_H
 #define PHASES_H
 #include "buf.h"
 
-enum phase { PHASE_START, PHASE_ORACLE, PHASE_MEMORY, PHASE_LOAD, PHASE_CHECK, PHASE_CHOOSE, PHASE_TIME, PHASES };
+enum phase { PHASE_START, PHASE_ORACLE, PHASE_MEMORY, PHASE_LOAD, PHASE_CHECK, PHASE_CHOOSE, PHASE_PLACE,
+	PHASE_DATA, PHASE_WIPE, PHASE_TIME, PHASE_EXAMINE, PHASES };
 
 struct phases {
 	double seconds[PHASES];

@@ -7,14 +7,20 @@
 
 enum {
 	JITTER = 64 << 10,	/* bytes within which a set's place is drawn */
-	WEDGE = 2 << 20,	/* the driver's page; the arena moves by up to WEDGES of them */
-	WEDGES = 32,
+	PAGE = 2 << 20,		/* the driver's: nobody else's memory shares one with ours */
+	WEDGES = 32,		/* by up to so many pages the arena moves */
+	SETS_PER_WITNESS = 8,
 };
+
+static size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
 
 /* Room for tensor number i in a backup. */
 static size_t kept_bytes(const struct layout *l, int i)
 {
-	return (l->tensor[i].bytes + SET_ALIGN - 1) / SET_ALIGN * SET_ALIGN;
+	return round_up(l->tensor[i].bytes, SET_ALIGN);
 }
 
 void pool_init(struct pool *p, const struct layout *l, struct gpu *g)
@@ -33,40 +39,64 @@ static size_t stride(const struct pool *p)
 	return p->l->size + JITTER;
 }
 
+static size_t table_bytes(int n)
+{
+	return 8 * (2 * (size_t)n + 1);
+}
+
 int pool_fits(const struct pool *p, double bytes)
 {
-	double fixed = 2.0 * (double)stride(p) + (double)WEDGE * (WEDGES + 1);
-	double each = (double)(stride(p) + p->backup_bytes + 16);
+	double fixed = 3.0 * (double)p->l->size + (double)PAGE * (WEDGES + 2);
+	double each = (double)(stride(p) + p->backup_bytes) + 16 + (double)p->l->size / SETS_PER_WITNESS;
 
 	return (int)fmax(fmin((bytes - fixed) / each, POOL_MAX), 0);
 }
 
 /* ---- places */
 
+static void free_aside(struct pool *p)
+{
+	gpu_free(p->gpu, p->aside);
+	p->aside = 0;
+	p->witnesses = 0;
+}
+
 void pool_release(struct pool *p)
 {
 	gpu_free(p->gpu, p->arena);
-	gpu_free(p->gpu, p->wedge);
-	gpu_free(p->gpu, p->table);
-	gpu_free(p->gpu, p->backup);
-	p->arena = p->wedge = p->table = p->backup = 0;
+	p->arena = p->backup = p->table = p->rest = 0;
 	p->n = 0;
+	free_aside(p);
+}
+
+/* One piece of whole pages. While it is taken a wedge occupies the pages that it would get otherwise. */
+static int take(struct pool *p, size_t bytes, struct rng *rng, struct err *e)
+{
+	uint64_t wedge;
+	int rc;
+
+	if (gpu_alloc(p->gpu, (size_t)PAGE * (size_t)(1 + rng_below(rng, WEDGES)), &wedge, e))
+		return -1;
+	p->bytes = round_up(bytes, PAGE);
+	rc = gpu_alloc(p->gpu, p->bytes, &p->arena, e);
+	gpu_free(p->gpu, wedge);
+	return rc;
 }
 
 int pool_place(struct pool *p, int n, struct rng *rng, struct err *e)
 {
-	pool_release(p);
-	if (gpu_alloc(p->gpu, (size_t)WEDGE * (size_t)(1 + rng_below(rng, WEDGES)), &p->wedge, e) ||
-	    gpu_alloc(p->gpu, stride(p) * (size_t)(n + 2), &p->arena, e) ||
-	    gpu_alloc(p->gpu, 16 * (size_t)n, &p->table, e) ||
-	    (p->backup_bytes && gpu_alloc(p->gpu, p->backup_bytes * (size_t)n, &p->backup, e)))
-		return -1;
-	p->n = n;
-	for (int i = 0; i < n + 2; i++) {
-		struct set *s = i < n ? &p->set[i] : i == n ? &p->pristine : &p->witness;
+	size_t sets = stride(p) * (size_t)n, backups = p->backup_bytes * (size_t)n;
 
-		s->base = p->arena + stride(p) * (size_t)i + (uint64_t)rng_below(rng, JITTER / SET_ALIGN) * SET_ALIGN;
-	}
+	pool_release(p);
+	if (take(p, sets + backups + table_bytes(n), rng, e))
+		return -1;
+	p->backup = p->arena + sets;
+	p->table = p->backup + backups;
+	p->rest = p->table + table_bytes(n);
+	p->n = n;
+	for (int i = 0; i < n; i++)
+		p->set[i].base = p->arena + stride(p) * (size_t)i +
+				 (uint64_t)rng_below(rng, JITTER / SET_ALIGN + 1) * SET_ALIGN;
 	return 0;
 }
 
@@ -93,19 +123,7 @@ static int copy_inout(struct pool *p, int i, bool back, struct err *e)
 int pool_generate(struct pool *p, int i, uint64_t seed, struct err *e)
 {
 	p->set[i].seed = seed;
-	return set_generate(p->l, &p->set[i], e) || (p->backup && copy_inout(p, i, false, e)) ? -1 : 0;
-}
-
-int pool_keep(struct pool *p, int i, struct err *e)
-{
-	p->witness.seed = p->set[i].seed;
-	p->witness.poison = p->set[i].poison;
-	return gpu_copy(p->gpu, p->witness.base, p->set[i].base, p->l->size, e);
-}
-
-int pool_reference(struct pool *p, const struct set *s, struct err *e)
-{
-	return set_pristine(p->l, &p->pristine, s, e) || gpu_sync(p->gpu, e) ? -1 : 0;
+	return set_generate(p->l, &p->set[i], e) || copy_inout(p, i, false, e) ? -1 : 0;
 }
 
 /* ---- wiping */
@@ -114,7 +132,7 @@ int pool_reference(struct pool *p, const struct set *s, struct err *e)
 static int draw_poison(struct pool *p, struct rng *rng, struct err *e)
 {
 	size_t n = (size_t)p->n;
-	uint64_t *table = xcalloc(2 * n, sizeof(*table));
+	uint64_t *table = xcalloc(1, table_bytes(p->n));	/* the count behind it is 0 */
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
@@ -122,7 +140,7 @@ static int draw_poison(struct pool *p, struct rng *rng, struct err *e)
 		table[i] = p->set[i].base;
 		table[n + i] = p->set[i].poison;
 	}
-	rc = gpu_write(p->gpu, p->table, table, 2 * n * sizeof(*table), e);
+	rc = gpu_write(p->gpu, p->table, table, table_bytes(p->n), e);
 	free(table);
 	return rc;
 }
@@ -139,6 +157,16 @@ static int wipe(struct pool *p, size_t from, size_t to, bool ones, struct err *e
 		s.ones_to = (i64)to;
 	}
 	return engine_run(p->engine, "spoil", &s, s.words * p->n, e);
+}
+
+/* `kernel` on the memory around the sets. */
+static int around(struct pool *p, const char *kernel, struct err *e)
+{
+	u64 *table = (u64 *)(uintptr_t)p->table;
+	struct gaps g = { .base = table, .seed = table + p->n, .arena = p->arena, .stride = (i64)stride(p),
+			  .size = (i64)p->l->size, .words = JITTER / 8, .damaged = table + 2 * p->n };
+
+	return engine_run(p->engine, kernel, &g, g.words * p->n, e);
 }
 
 /* Whatever is not an input: in front of the first tensor, each output, and what lies behind each tensor. */
@@ -165,10 +193,67 @@ static int wipe_all(struct pool *p, struct err *e)
 
 int pool_spoil(struct pool *p, struct rng *rng, struct err *e)
 {
-	if (draw_poison(p, rng, e) || wipe_all(p, e) || engine_scrub(p->engine, rng_next(rng), e))
+	if (draw_poison(p, rng, e) || wipe_all(p, e) || around(p, "spoil_gaps", e) ||
+	    gpu_fill(p->gpu, p->rest, (uint8_t)rng_next(rng), (size_t)(p->arena + p->bytes - p->rest), e) ||
+	    engine_scrub(p->engine, rng_next(rng), e))
 		return -1;
-	for (int i = 0; i < p->n && p->backup; i++)
+	for (int i = 0; i < p->n; i++)
 		if (copy_inout(p, i, true, e))
 			return -1;
 	return 0;
+}
+
+/* ---- to be examined */
+
+int pool_witnesses(const struct pool *p)
+{
+	int n = p->n / SETS_PER_WITNESS;
+
+	return n < 1 ? 1 : n < POOL_WITNESSES ? n : POOL_WITNESSES;
+}
+
+/* Room for the pristine set and n witnesses. */
+static int lay_aside(struct pool *p, int n, struct err *e)
+{
+	free_aside(p);
+	if (gpu_alloc(p->gpu, p->l->size * (size_t)(n + 1), &p->aside, e))
+		return -1;
+	p->pristine.base = p->aside;
+	for (int i = 0; i < n; i++)
+		p->witness[i].base = p->aside + p->l->size * (size_t)(i + 1);
+	return 0;
+}
+
+int pool_keep(struct pool *p, const int *which, int n, struct err *e)
+{
+	uint64_t strays;
+
+	if (lay_aside(p, n, e))
+		return -1;
+	for (int i = 0; i < n; i++) {
+		const struct set *s = &p->set[which[i]];
+
+		p->witness[i].seed = s->seed;
+		p->witness[i].poison = s->poison;
+		if (gpu_copy(p->gpu, p->witness[i].base, s->base, p->l->size, e))
+			return -1;
+	}
+	p->witnesses = n;
+	if (around(p, "check_gaps", e) || gpu_read(p->gpu, &strays, p->table + 16 * (size_t)p->n, sizeof(strays), e))
+		return -1;
+	p->strays = (long long)strays;
+	return 0;
+}
+
+int pool_reference(struct pool *p, const struct set *s, struct err *e)
+{
+	if (!p->aside && lay_aside(p, 0, e))
+		return -1;
+	return set_pristine(p->l, &p->pristine, s, e) || gpu_sync(p->gpu, e) ? -1 : 0;
+}
+
+void pool_forget(struct pool *p)
+{
+	free_aside(p);
+	instance_forget(p->l->in);
 }

@@ -5,6 +5,7 @@
  *     R {...}         a workload's result                  S STATUS WHY    the record as a whole fails
  *     G WORDS         where time went                      A WHY           no device: try again elsewhere
  *     P               measuring the device's peaks         X               all results are told
+ *     C [on]          what follows is the candidate's doing, should the process die of it
  *     K ID {...}      afterwards: a workload's profile     M {...}         afterwards: what the sanitizer found
  *
  * outcome_line() reads them. */
@@ -14,7 +15,7 @@
 enum progress {
 	PROGRESS_WAITS = 'W', PROGRESS_STARTS = 'L', PROGRESS_DEVICE = 'D', PROGRESS_WORKLOAD = 'B',
 	PROGRESS_RESULT = 'R', PROGRESS_FAILED = 'S', PROGRESS_PHASES = 'G', PROGRESS_AWAY = 'A', PROGRESS_PEAKS = 'P',
-	PROGRESS_END = 'X', PROGRESS_PROFILE = 'K', PROGRESS_SANITIZER = 'M'
+	PROGRESS_END = 'X', PROGRESS_CANDIDATE = 'C', PROGRESS_PROFILE = 'K', PROGRESS_SANITIZER = 'M'
 };
 
 /* Writes the line whole; newlines in the text become spaces. Ends the process when nobody listens any more. */

@@ -1,6 +1,7 @@
 /* A workload's memory and plans, and the examination of runs on it. */
 #include "site.h"
 #include "exam.h"
+#include "progress.h"
 #include "peaks.h"
 #include <math.h>
 
@@ -46,29 +47,58 @@ static double touched(const struct site *s)
 	return fmax(s->in.least_bytes > 0 ? fmin(s->in.least_bytes, tensors) : tensors, 1);
 }
 
-/* How many sets and calls: enough to exceed L2 four times and for a block to last, few enough to fit, and for a graph
- * of the longest plan not to grow out of hand. */
-static int count_sets(struct site *s, const struct plan *const plan[LEGS], struct err *e)
+/* Lays out sets that serve the legs from `first` on; how many of them fit. */
+static int lay_out(struct site *s, struct plan *const plan[LEGS], int first, double available)
+{
+	size_t scratch = 0;
+
+	for (int k = first; k < LEGS; k++)
+		if (plan[k] && replay_scratch_bytes(plan[k]) > scratch)
+			scratch = replay_scratch_bytes(plan[k]);
+	layout_release(&s->l);
+	layout_init(&s->l, &s->in, scratch);
+	pool_init(&s->pool, &s->l, s->rig->gpu);
+	return pool_fits(&s->pool, available);
+}
+
+/* As many as a graph of the longest plan can hold without growing out of hand. */
+static int most_calls(struct plan *const plan[LEGS])
+{
+	int steps = 1;
+
+	for (int k = 0; k < LEGS; k++)
+		if (plan[k] && plan[k]->nsteps > steps)
+			steps = plan[k]->nsteps;
+	return NODES_MAX / steps;
+}
+
+/* How many sets and calls: enough to exceed L2 four times and for a block to last, as far as they fit. A candidate
+ * whose scratch leaves too few to exceed L2, where there would be enough, cannot be timed fairly. 0, or -1: in e, or
+ * the result says why. */
+static int count_sets(struct site *s, struct plan *const plan[LEGS], struct err *e)
 {
 	double call = touched(s), l2 = (double)s->rig->info.l2_bytes, least_ns = fmax(s->r.floor_ns, SHORTEST_NS);
-	int lead = (int)fmin(ceil(l2 / call), POOL_MAX / 4), most, steps = 1;
-	double want = fmax(fmax(ceil(ROTATION * l2 / call), ceil(BLOCK_NS / least_ns)), SETS_MIN);
+	int lead = s->r.floor_ns > LONG_CALL_NS ? 0 : (int)fmin(ceil(l2 / call), POOL_MAX / 4), own, most;
+	int rotate = (int)fmin(fmax(ceil(ROTATION * l2 / call), SETS_MIN), POOL_MAX - lead);
+	double want = fmax(rotate, ceil(BLOCK_NS / least_ns)), room;
 	size_t available;
 
 	if (gpu_memory_free(s->rig->gpu, &available, e))
 		return -1;
-	for (int k = 0; k < LEGS; k++)
-		if (plan[k] && plan[k]->nsteps > steps)
-			steps = plan[k]->nsteps;
-	most = pool_fits(&s->pool, 0.92 * (double)available);
-	if (most > NODES_MAX / steps)
-		most = NODES_MAX / steps;
-	if (most < 1)
-		return err_set(e, "sets of %zu bytes do not fit the device", s->l.size);
+	room = 0.92 * (double)available - instance_memory(&s->in);
+	own = lay_out(s, plan, LEG_BASELINE, room);
+	most = lay_out(s, plan, 0, room);
+	if (own < SETS_MIN)
+		return err_set(e, "%d sets of %zu bytes do not fit the device", SETS_MIN, s->l.size);
+	if (most < own && most < lead + rotate) {
+		result_fail(&s->r, TIME_FAULT, "its scratch leaves room for %d sets of buffers, too few to be timed", most);
+		return -1;
+	}
+	most = most < most_calls(plan) ? most : most_calls(plan);
+	if (most < SETS_MIN)
+		most = SETS_MIN;
 	if (lead > most / 2)
 		lead = most / 2;
-	if (s->r.floor_ns > LONG_CALL_NS)
-		lead = 0;
 	s->walk.lead = lead;
 	s->walk.calls = (int)fmin(want, most - lead);
 	s->nsets = s->walk.lead + s->walk.calls;
@@ -77,17 +107,10 @@ static int count_sets(struct site *s, const struct plan *const plan[LEGS], struc
 
 static int allocate(struct site *s, struct plan *const plan[LEGS])
 {
-	size_t scratch = 0;
 	struct err e = { "" };
 
-	for (int k = 0; k < LEGS; k++)
-		if (plan[k] && replay_scratch_bytes(plan[k]) > scratch)
-			scratch = replay_scratch_bytes(plan[k]);
-	layout_init(&s->l, &s->in, scratch);
-	pool_init(&s->pool, &s->l, s->rig->gpu);
-	if (count_sets(s, (const struct plan *const *)plan, &e) ||
-	    pool_place(&s->pool, s->nsets, &s->rig->rng, &e)) {
-		site_tool_failed(s, e.text);
+	if (count_sets(s, plan, &e) || pool_place(&s->pool, s->nsets, &s->rig->rng, &e)) {
+		site_tool_failed(s, e.text);	/* unless it is known better */
 		return -1;
 	}
 	for (int i = 0; i < s->nsets; i++)
@@ -106,7 +129,9 @@ static int open_legs(struct site *s, struct plan *const plan[LEGS])
 	for (int k = 0; k < LEGS; k++) {
 		if (!plan[k])
 			continue;
+		site_candidate(s, k == LEG_CANDIDATE);
 		s->ready[k] = !replay_open(&s->replay[k], rig->gpu, &rig->bundle[k], plan[k], &s->l, &s->lacks[k]);
+		site_candidate(s, false);
 		if (!s->ready[k] && k == LEG_CANDIDATE) {
 			result_fail(&s->r, TIME_FAULT, "%s", s->lacks[k].text);
 			return -1;
@@ -159,10 +184,19 @@ int site_fill(struct site *s, struct err *e)
 	for (int i = 0; i < s->nsets; i++)
 		if (pool_generate(&s->pool, i, ++s->data_seed, e))
 			return -1;
-	return gpu_sync(s->rig->gpu, e);
+	if (gpu_sync(s->rig->gpu, e))
+		return -1;
+	instance_forget(&s->in);
+	phases_charge(&s->rig->phases, PHASE_DATA);
+	return 0;
 }
 
 /* ---- runs */
+
+void site_candidate(const struct site *s, bool on)
+{
+	progress_say(s->rig->fd, PROGRESS_CANDIDATE, on ? "on" : "");
+}
 
 int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e)
 {
@@ -191,7 +225,10 @@ void site_hangs(struct site *s, int leg)
 	const struct replay *r = &s->replay[leg];
 
 	s->hangs = true;
-	if (leg == LEG_CANDIDATE)
+	if (leg == LEG_CANDIDATE && s->lap[leg].graph)	/* which of its launches nobody knows */
+		result_fail(&s->r, TIME_TIMEOUT, "right when checked, but %d calls had not ended after %g s",
+			    s->walk.lead + s->walk.calls, s->rig->job->hang);
+	else if (leg == LEG_CANDIDATE)
 		result_fail(&s->r, TIME_TIMEOUT, "kernel %s (step %d of %d) had not ended after %g s",
 			    replay_step_name(r, r->step), r->step + 1, r->plan->nsteps, s->rig->job->hang);
 	else

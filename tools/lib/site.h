@@ -1,9 +1,9 @@
 /* One workload at work on a GPU: its sets of buffers, the replays of candidate, baseline and expert, and what comes of
  * it. Correct first, then timed, then checked again.
  *
- * While a plan runs, no reference for its data exists on the device: the oracle is evaluated afterwards, from inputs
- * made anew in a set of its own (the pristine set), against which the inputs are compared too. Functions that return
- * an int return -1 when the workload is over, and then the result says why. */
+ * While a candidate runs, nothing of the oracle's is on the device but its code: references are computed afterwards,
+ * from inputs made anew in a set of its own (the pristine set), against which the inputs are compared too. Functions
+ * that return an int return -1 when the workload is over, and then the result says why. */
 #ifndef SITE_H
 #define SITE_H
 #include "pool.h"
@@ -26,6 +26,7 @@ struct site {
 	int nsets, order[POOL_MAX];	/* the sets in the order of a lap */
 	struct walk walk;
 	struct lap lap[LEGS];
+	double exam_seconds;		/* of the timing's went into examining runs */
 };
 
 int site_open(struct site *s, struct rig *rig, const struct workload *w);
@@ -42,13 +43,19 @@ void site_tool_failed(struct site *s, const char *why);
 int site_check(struct site *s);
 /* Examines a leg's run on a set; references for the set's data are made first unless `made`. As exam_run(). */
 int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e);
+/* Whether what happens from here on is the candidate's doing, should the process die of it. */
+void site_candidate(const struct site *s, bool on);
 /* A leg's plan had not ended after the time that a step may take, or failed. */
 void site_hangs(struct site *s, int leg);
 void site_failed(struct site *s, int leg, const char *why);
 
-/* One placement's rounds: legs in turns on the laps that are recorded, appended to the timing. With `witness`, the set
- * of one of the candidate's blocks, drawn at random, is copied as the block left it. 0 or -1, in e (none: hangs). */
+/* Sets of the block that has just run are copied: `fresh`, whose data no block before had, or others that were timed. */
+int site_keep(struct site *s, int fresh, struct err *e);
+/* Examines them: all, or as many as there is time for. 0 or -1, in e, when one is wrong or it cannot be told. */
+int site_look_back(struct site *s, struct err *e);
+/* One placement's rounds: legs in turns on the laps that are recorded, appended to the timing. With `witness`, runs of
+ * one of the candidate's blocks, drawn at random, are examined. 0 or -1, in e (none: hangs). */
 int site_turns(struct site *s, bool witness, struct err *e);
-/* Times the legs in turns, and checks one of the candidate's timed runs. */
+/* Times the legs in turns, and examines some of the candidate's timed runs. */
 int site_time(struct site *s);
 #endif

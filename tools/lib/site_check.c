@@ -16,10 +16,14 @@ static int run_once(struct site *s, int leg, const struct set *set, bool careful
 	struct err e = { "" };
 	int rc;
 
+	if (leg == LEG_CANDIDATE)
+		pool_forget(&s->pool);
+	site_candidate(s, leg == LEG_CANDIDATE);
 	if (careful)
 		rc = replay_careful(r, set->base, hang, &e);
 	else
 		rc = replay_call(r, set->base, &e) ? -1 : gpu_wait(s->rig->gpu, hang, &e);
+	site_candidate(s, false);
 	if (rc < 0)
 		site_failed(s, leg, e.text);
 	else if (rc > 0)
@@ -92,7 +96,9 @@ static int choose(struct site *s, int leg)
 		return 0;
 	}
 	phases_charge(&s->rig->phases, PHASE_CHECK);
+	site_candidate(s, leg == LEG_CANDIDATE);
 	rc = walk_choose(&s->walk, r, &out, &e);
+	site_candidate(s, false);
 	if (rc)
 		site_failed(s, leg, e.text);
 	else if (leg == LEG_CANDIDATE)
@@ -161,6 +167,8 @@ int site_check(struct site *s)
 {
 	int rc = check(s);
 
+	if (!site_lost(s))
+		pool_forget(&s->pool);
 	phases_charge(&s->rig->phases, PHASE_CHECK);
 	return rc;
 }

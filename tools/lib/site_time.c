@@ -9,7 +9,7 @@ enum {
 	PLACEMENTS_MIN = 5,	/* before time can end it: an interval over fewer says little */
 };
 #define FLOOR_SLACK 0.97	/* the device's own peaks wander by some per cent from day to day */
-#define EXAM_SHARE 0.1		/* of the time may go into examining timed runs beyond the first */
+#define EXAM_SHARE 0.1		/* of the time may go into examining runs of more placements than one */
 
 /* ---- a placement */
 
@@ -26,7 +26,10 @@ static int move(struct site *s, const int order[LEGS], struct err *e)
 		if (s->ready[order[i]] && replay_reload(&s->replay[order[i]], e))
 			return -1;
 	rng_shuffle(&s->rig->rng, s->order, s->nsets);
-	if (pool_place(&s->pool, s->nsets, &s->rig->rng, e) || site_fill(s, e) || pool_spoil(&s->pool, &s->rig->rng, e))
+	if (pool_place(&s->pool, s->nsets, &s->rig->rng, e))
+		return -1;
+	phases_charge(&s->rig->phases, PHASE_PLACE);
+	if (site_fill(s, e) || pool_spoil(&s->pool, &s->rig->rng, e))
 		return -1;
 	for (int i = 0; i < LEGS; i++)
 		if (s->ready[order[i]] &&
@@ -50,37 +53,18 @@ static int record(struct site *s, const int order[LEGS], struct err *e)
 	return s->timing.placements ? 0 : walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e);
 }
 
-/* What the witness shows; its references are gone from the device afterwards. */
-static int examine(struct site *s, struct err *e)
-{
-	struct buf words = BUF_INIT;
-	int rc = site_exam(s, LEG_CANDIDATE, &s->pool.witness, false, &words, e);
-
-	if (rc > 0) {
-		result_fail(&s->r, TIME_WRONG, "right when checked, wrong when timed: %s", words.data);
-		s->r.has_seed = true;
-		s->r.seed = s->pool.witness.seed;
-		err_set(e, "%s", s->r.message.data);
-	}
-	buf_release(&words);
-	return rc || instance_forget(&s->in, e) ? -1 : 0;
-}
-
-static int place(struct site *s, bool witness, double *exam_seconds, struct err *e)
+static int place(struct site *s, bool witness, struct err *e)
 {
 	int order[LEGS] = { 0, 1, 2 }, rc;
-	double start;
 
 	rng_shuffle(&s->rig->rng, order, LEGS);
-	rc = move(s, order, e) || record(s, order, e) || site_turns(s, witness, e);
-	start = clock_now();
-
-	if (!rc && witness)
-		rc = examine(s, e);
-	*exam_seconds += clock_now() - start;
+	rc = move(s, order, e) || record(s, order, e);
+	phases_charge(&s->rig->phases, PHASE_PLACE);
+	rc = rc || site_turns(s, witness, e);
 	if (!site_lost(s))
 		for (int k = 0; k < LEGS; k++)
 			walk_release(&s->walk, &s->lap[k]);
+	phases_charge(&s->rig->phases, PHASE_PLACE);
 	s->timing.placements++;
 	return rc ? -1 : 0;
 }
@@ -116,18 +100,18 @@ static bool done(struct site *s)
 static int run_placements(struct site *s, struct err *e)
 {
 	struct timing *t = &s->timing;
-	double start = clock_now(), exam_seconds = 0;
 	int sure = rng_below(&s->rig->rng, PLACEMENTS_MIN);
 
 	*t = (struct timing){ .calls = s->walk.calls, .lead = s->walk.lead, .temperature = -1, .power_mw = -1,
-			      .precision = s->rig->job->precision };
+			      .precision = s->rig->job->precision, .began = clock_now() };
+	s->exam_seconds = 0;
 	do {
 		bool witness = t->placements == sure ||
-			       (t->placements > sure && exam_seconds < EXAM_SHARE * t->seconds);
+			       (t->placements > sure && s->exam_seconds < EXAM_SHARE * t->seconds);
 
-		if (place(s, witness, &exam_seconds, e))
+		if (place(s, witness, e))
 			return -1;
-		t->seconds = clock_now() - start;
+		t->seconds = clock_now() - t->began;
 	} while (!done(s));
 	return 0;
 }

@@ -36,16 +36,25 @@ static int watch(struct site *s, struct block *b, struct sight *seen, struct err
 	return rc;
 }
 
-static int run_block(struct site *s, int k, struct block *b, struct sight *seen, struct err *e)
+static int wipe(struct site *s, int k, struct err *e)
 {
 	struct rng *rng = &s->rig->rng;
+	int rc = pool_spoil(&s->pool, rng, e) || replay_spoil(&s->replay[k], (uint8_t)rng_next(rng), e) ||
+		 gpu_l2_reset(s->rig->gpu, e) || gpu_sync(s->rig->gpu, e);
+
+	phases_charge(&s->rig->phases, PHASE_WIPE);
+	return rc ? -1 : 0;
+}
+
+static int run_block(struct site *s, int k, struct block *b, struct sight *seen, struct err *e)
+{
 	double ns;
 	int rc;
 
-	if (pool_spoil(&s->pool, rng, e) || replay_spoil(&s->replay[k], (uint8_t)rng_next(rng), e) ||
-	    gpu_l2_reset(s->rig->gpu, e) || gpu_graph_run(s->rig->gpu, s->lap[k].graph, e))
+	if (wipe(s, k, e) || gpu_graph_run(s->rig->gpu, s->lap[k].graph, e))
 		return -1;
 	rc = watch(s, b, seen, e);
+	phases_charge(&s->rig->phases, PHASE_TIME);
 	if (rc > 0) {
 		site_hangs(s, k);
 		return err_set(e, "%s", s->r.message.data);
@@ -73,19 +82,25 @@ static bool usable(struct timing *t, const struct sight *seen)
 	return true;
 }
 
-/* A set whose last run may be kept as the witness: one of those timed. */
-static int any_timed(struct site *s)
+/* New data for one of the sets that are timed. */
+static int renew(struct site *s, int *fresh, struct err *e)
 {
-	return s->order[s->walk.lead + rng_below(&s->rig->rng, s->walk.calls)];
+	int rc;
+
+	*fresh = s->order[s->walk.lead + rng_below(&s->rig->rng, s->walk.calls)];
+	rc = pool_generate(&s->pool, *fresh, ++s->data_seed, e) || gpu_sync(s->rig->gpu, e);
+	pool_forget(&s->pool);
+	phases_charge(&s->rig->phases, PHASE_DATA);
+	return rc ? -1 : 0;
 }
 
-/* Every leg once. One set has new data; half of the witnesses are that one. keep: the witness is of this round. */
+/* Every leg once. One set has new data. keep: runs of this round are examined. */
 static int round_of(struct site *s, const int order[LEGS], struct block block[LEGS], struct sight *seen, bool keep,
 		    struct err *e)
 {
-	int fresh = any_timed(s);
+	int fresh;
 
-	if (pool_generate(&s->pool, fresh, ++s->data_seed, e))
+	if (renew(s, &fresh, e))
 		return -1;
 	for (int i = 0; i < LEGS; i++) {
 		int k = order[i];
@@ -94,11 +109,10 @@ static int round_of(struct site *s, const int order[LEGS], struct block block[LE
 			continue;
 		if (run_block(s, k, &block[k], seen, e))
 			return -1;
-		if (k == LEG_CANDIDATE && keep &&
-		    pool_keep(&s->pool, rng_below(&s->rig->rng, 2) ? fresh : any_timed(s), e))
+		if (k == LEG_CANDIDATE && keep && site_keep(s, fresh, e))
 			return -1;
 	}
-	return 0;
+	return keep ? site_look_back(s, e) : 0;
 }
 
 static void look(const struct site *s, struct sight *seen)

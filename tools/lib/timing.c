@@ -81,6 +81,7 @@ static void emit_timing(struct buf *out, const struct timing *t)
 	emit_kint(out, "rounds", t->n);
 	emit_kint(out, "calls", t->calls);
 	emit_kint(out, "lead_calls", t->lead);
+	emit_kint(out, "examined", t->examined);
 	emit_kint(out, "dropped", t->dropped);
 	emit_reasons(out, "dropped_for", t->dropped_for);
 	emit_kbool(out, "shared", t->shared);

@@ -23,13 +23,14 @@ struct timing {
 	int placement[TIMING_BLOCKS];	/* of each round */
 	int n;				/* rounds */
 	int placements, calls, lead;	/* calls of a block, and those run before it to lead in */
+	int examined;			/* calls of the candidate that were timed and found right */
 	int dropped;			/* rounds, because the device was throttled or shared */
 	uint64_t reasons, dropped_for;	/* why clocks were held back in any round kept, and in those dropped */
 	bool shared;			/* another process was seen on the device */
 	int temperature, power_mw;	/* the highest seen; -1: not known */
 	double precision;		/* asked for: half-width of a ratio's interval */
 	const char *ended_by;		/* "precision" or "max_time" */
-	double seconds;			/* all of it */
+	double began, seconds;		/* of the clock; and how long all of it took */
 };
 
 /* Ratios closer to 1 than this are never called different: what placements alone do is of that size. */

@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "worker.h"
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -34,16 +35,33 @@ static void take_line(int i, const char *line, void *ctx)
 	outcome_line(w->outcome, line);
 }
 
+/* By what it did itself; SIGKILL comes from outside. */
+static bool crashed(const struct worker_result *r)
+{
+	static const int own[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP };
+
+	for (size_t i = 0; r->end == CHILD_SIGNALED && i < sizeof(own) / sizeof(*own); i++)
+		if (r->code == own[i])
+			return true;
+	return false;
+}
+
 /* What is to be said of a workload (i < 0: of all) whose worker went away without a word about it. */
 static void close_worker(struct work *w, int i, struct worker_result *r)
 {
+	enum time_status status = TIME_TOOL_ERROR;
 	char why[128];
 
-	if (r->end == CHILD_TIMEOUT)
+	if (r->end == CHILD_TIMEOUT) {
+		status = TIME_TIMEOUT;
 		snprintf(why, sizeof(why), "not done after %g s", w->timeout);
-	else
+	} else if (crashed(r) && w->outcome->candidate) {
+		status = TIME_FAULT;
+		snprintf(why, sizeof(why), "the process that loaded or launched it died (signal %d)", r->code);
+	} else {
 		snprintf(why, sizeof(why), "its process ended early (%s %d)", child_end_name[r->end], r->code);
-	outcome_close(w->outcome, i, r->end == CHILD_TIMEOUT ? TIME_TIMEOUT : TIME_TOOL_ERROR, why);
+	}
+	outcome_close(w->outcome, i, status, why);
 	w->seconds = fmax(w->seconds, r->seconds);	/* fmax ignores a NaN */
 }
 

@@ -17,6 +17,15 @@ struct spoil {
 	i64 first, words, keep_to, ones_from, ones_to;
 };
 
+/* spoil_gaps, check_gaps: the memory around many sets, word by word through all of them. Set number k lies somewhere in
+ * slot k; slots begin `stride` bytes apart, the first at `arena`, and `words` words of each are not the set's. */
+struct gaps {
+	const u64 *base, *seed;	/* per set */
+	u64 arena;
+	i64 stride, size, words;	/* size: bytes of a set */
+	u64 *damaged;		/* check_gaps: how many are not as spoil_gaps left them is added */
+};
+
 /* check_band: bytes [from, to) of the set at p against its poison, a word an index */
 struct band {
 	const u64 *p;
