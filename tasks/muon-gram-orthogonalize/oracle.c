@@ -27,9 +27,12 @@ enum { RANK = 4 };
 
 STAGE(make_short)
 {
-	t->scale[i] = det_exp2(-5 * rand_uniform(t->seed, 1, i));
-	for (int k = 0; k < RANK; k++)
-		t->left[RANK * i + k] = rand_normal(t->seed, 2, RANK * i + k);
+	double noise_rms = 0.37964274772647705;	/* of 2^(-5u), u uniform: sqrt((1 - 2^-10) / (10 ln 2)) */
+	double share = 0.6 * 8 / 15;
+
+	t->scale[i] = det_sqrt(0.4) / noise_rms * det_exp2(-5 * rand_uniform(t->seed, 1, i));
+	for (int k = 0; k < RANK; k++, share /= 2)
+		t->left[RANK * i + k] = det_sqrt(share) * rand_normal(t->seed, 2, RANK * i + k);
 }
 
 STAGE(make_long)
@@ -38,17 +41,18 @@ STAGE(make_long)
 		t->right[RANK * i + k] = rand_normal(t->seed, 3, RANK * i + k);
 }
 
+STAGE(make_sizes) { t->size[i] = det_exp2(16 * rand_uniform(t->seed, 5, i) - 12); }
+
 STAGE(make_G)
 {
 	i64 m = long_side(t), n = short_side(t), b = i / (t->R * t->C), r = i / t->C % t->R, c = i % t->C;
 	i64 s = b * n + (t->R <= t->C ? r : c), l = b * m + (t->R <= t->C ? c : r);
-	double noise_rms = 0.37964274772647705;	/* of 2^(-5u), u uniform: sqrt((1 - 2^-10) / (10 ln 2)) */
-	double signal = 0, share = 0.6 * 8 / 15;
+	double value = 0;
 
-	for (int k = 0; k < RANK; k++, share /= 2)
-		signal += det_sqrt(share) * t->left[RANK * s + k] * t->right[RANK * l + k];
-	signal += det_sqrt(0.4) / noise_rms * t->scale[s] * rand_normal(t->seed, 4, i);
-	t->G[i] = bf16_put(signal * det_exp2(16 * rand_uniform(t->seed, 5, b) - 12));
+	for (int k = 0; k < RANK; k++)
+		value += t->left[RANK * s + k] * t->right[RANK * l + k];
+	value += t->scale[s] * rand_normal(t->seed, 4, i);
+	t->G[i] = bf16_put(value * t->size[b]);
 }
 
 /* ---- the operator */

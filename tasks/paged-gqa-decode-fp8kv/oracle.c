@@ -92,9 +92,13 @@ FN double real_size(const struct task *t, i64 g, int value)
 
 STAGE(make_scales)
 {
-	t->k_scale[i] = (float)(real_size(t, i, 0) / code_size(t, i, 0));
-	t->v_scale[i] = (float)(real_size(t, i, 1) / code_size(t, i, 1));
+	t->code[2 * i] = code_size(t, i, 0);
+	t->code[2 * i + 1] = code_size(t, i, 1);
+	t->k_scale[i] = (float)(real_size(t, i, 0) / t->code[2 * i]);
+	t->v_scale[i] = (float)(real_size(t, i, 1) / t->code[2 * i + 1]);
 }
+
+STAGE(make_means) { t->mean[i] = 0.5 * rough_normal(rand_u32(t->seed, STREAM_MEAN, i)); }
 
 STAGE(make_query)
 {
@@ -136,12 +140,11 @@ STAGE(make_tokens)
 	if (token >= t->seq_lens[b])
 		return;
 	struct philox r = philox(t->seed, STREAM_TOKEN, (u64)i);
-	double mean = 0.5 * rough_normal(rand_u32(t->seed, STREAM_MEAN, g * t->D + d));
 	double k = rough_normal(r.v[0]) * (d % 32 == 5 ? 4 : 1);	/* keys have outlier channels */
 	i64 at = cache_at(t, b, token, g, d);
 
-	t->k_cache[at] = e4m3_put(k * code_size(t, g, 0));
-	t->v_cache[at] = e4m3_put((rough_normal(r.v[1]) + mean) * code_size(t, g, 1));
+	t->k_cache[at] = e4m3_put(k * t->code[2 * g]);
+	t->v_cache[at] = e4m3_put((rough_normal(r.v[1]) + t->mean[g * t->D + d]) * t->code[2 * g + 1]);
 }
 
 /* The token that head r of its group looks for: one in each G-th of the sequence, the very first and the very last
@@ -164,7 +167,7 @@ STAGE(make_needles)
 
 	if (r + 1 < G && needle(t, b, g, r + 1) == token)	/* a short sequence: the later head has it */
 		return;
-	t->k_cache[cache_at(t, b, token, g, d)] = e4m3_put(rand_normal(t->seed, STREAM_QUERY, i) * code_size(t, g, 0));
+	t->k_cache[cache_at(t, b, token, g, d)] = e4m3_put(rand_normal(t->seed, STREAM_QUERY, i) * t->code[2 * g]);
 }
 
 /* ---- outputs; token T of row (b, h) is p[row * MAXB * PAGE + T], and a row is cut into chunks of CHUNK tokens */

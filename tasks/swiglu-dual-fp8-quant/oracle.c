@@ -12,8 +12,8 @@ enum { STREAM_VALUE = 1, STREAM_TOKEN, STREAM_FEATURE, STREAM_SCALE };
 
 FN double pow2(i64 n) { return of_bits((u64)(n + 1023) << 52); }
 
-/* What a token does to gate and up. */
-FN double token_factor(const struct task *t, i64 m, int up)
+/* What a token does to its gate and its up. */
+FN double token_factor(const struct task *t, i64 m, i64 up)
 {
 	switch (rand_below(t->seed, STREAM_TOKEN, m, 64)) {
 	case 0: return 0;			/* padding */
@@ -23,7 +23,7 @@ FN double token_factor(const struct task *t, i64 m, int up)
 	}
 }
 
-FN double feature_factor(const struct task *t, i64 f, int up)
+FN double feature_factor(const struct task *t, i64 f, i64 up)
 {
 	if (!up)
 		return 1;
@@ -35,15 +35,20 @@ FN double feature_factor(const struct task *t, i64 f, int up)
 	}
 }
 
+/* The gate decides where on silu's curve we are: 1/2 to 4. Up only scales: 1/8 to 8. */
+FN double size(const struct task *t, i64 up)
+{
+	return pow2(up ? rand_below(t->seed, STREAM_SCALE, 1, 7) - 3 : rand_below(t->seed, STREAM_SCALE, 0, 4) - 1);
+}
+
+STAGE(make_tokens) { t->token[i] = size(t, i % 2) * token_factor(t, i / 2, i % 2); }
+STAGE(make_features) { t->feature[i] = feature_factor(t, i % t->F, i / t->F); }
+
 STAGE(make_gu)
 {
-	i64 m = i / (2 * t->F), c = i % (2 * t->F), f = c % t->F;
-	int up = c >= t->F;
-	/* The gate decides where on silu's curve we are: 1/2 to 4. Up only scales: 1/8 to 8. */
-	i64 power = up ? rand_below(t->seed, STREAM_SCALE, 1, 7) - 3 : rand_below(t->seed, STREAM_SCALE, 0, 4) - 1;
-	double factor = pow2(power) * token_factor(t, m, up) * feature_factor(t, f, up);
+	i64 m = i / (2 * t->F), c = i % (2 * t->F);
 
-	t->gu[i] = bf16_put(rand_normal(t->seed, STREAM_VALUE, i) * factor);
+	t->gu[i] = bf16_put(rand_normal(t->seed, STREAM_VALUE, i) * t->token[2 * m + (c >= t->F)] * t->feature[c]);
 }
 
 STAGE(swiglu)
