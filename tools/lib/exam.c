@@ -49,13 +49,22 @@ static int outputs(const struct exam *x, struct buf *words, struct err *e)
 	return wrong > 0;
 }
 
+/* What a run did to memory that is not its own is said first: it may be why its outputs are wrong. */
 int exam_run(const struct exam *x, struct buf *words, struct err *e)
 {
-	int rc = outputs(x, words, e);
+	struct buf said[3] = { BUF_INIT, BUF_INIT, BUF_INIT };
+	int rc = set_bands(x->l, x->set, x->scratch, &said[0], e), wrong = rc;
 
-	if (!rc)
-		rc = set_inputs(x->l, x->set, x->pristine, words, e);
-	if (!rc)
-		rc = set_bands(x->l, x->set, x->scratch, words, e);
-	return rc;
+	if (rc >= 0)
+		rc = set_inputs(x->l, x->set, x->pristine, &said[1], e);
+	wrong |= rc;
+	if (rc >= 0)
+		rc = outputs(x, &said[2], e);
+	wrong |= rc;
+	for (int i = 0; i < 3; i++) {
+		buf_addstr(words, words->len && said[i].len ? "; " : "");
+		buf_addbuf(words, &said[i]);
+		buf_release(&said[i]);
+	}
+	return wrong;
 }

@@ -1,5 +1,5 @@
-/* A run that has ended, held against what it should have done: outputs against the references, then inputs and guard
- * bands against what they were. */
+/* A run that has ended, held against what it should have done: guard bands and inputs against what they were, outputs
+ * against the references. */
 #ifndef EXAM_H
 #define EXAM_H
 #include "result.h"

@@ -154,10 +154,10 @@ static int want_doubles(struct instance *in, long long n, uint64_t *p, struct er
 	return *p ? 0 : engine_alloc(in->engine, (size_t)n * sizeof(double), p, e);
 }
 
-static int want_temps(struct instance *in, struct err *e)
+static int want_temps(struct instance *in, bool draws, struct err *e)
 {
 	for (int i = 0; i < in->task->ntemps; i++)
-		if (want_doubles(in, in->temp_count[i], &in->temp[i], e))
+		if (in->task->temps[i].draw == draws && want_doubles(in, in->temp_count[i], &in->temp[i], e))
 			return -1;
 	return 0;
 }
@@ -227,18 +227,30 @@ static void let_go(struct engine *x, uint64_t *p)
 	*p = 0;
 }
 
+int instance_spoil(struct instance *in, uint8_t with, struct err *e)
+{
+	for (int i = 0; i < in->task->ntemps; i++)
+		if (in->temp[i] && engine_fill(in->engine, in->temp[i], with, sizeof(double) * (size_t)in->temp_count[i], e))
+			return -1;
+	return 0;
+}
+
 void instance_forget(struct instance *in)
 {
-	for (int i = 0; in->ref && i < in->task->ntensors; i++)
+	for (int i = 0; i < in->task->ntensors; i++)
 		let_go(in->engine, &in->ref[i]);
-	for (int i = 0; in->temp && i < in->task->ntemps; i++)
-		let_go(in->engine, &in->temp[i]);
+	for (int i = 0; i < in->task->ntemps; i++)
+		if (!in->task->temps[i].draw)
+			let_go(in->engine, &in->temp[i]);
 	let_go(in->engine, &in->partials);
 }
 
 void instance_release(struct instance *in)
 {
-	instance_forget(in);
+	if (in->ref)
+		instance_forget(in);
+	for (int i = 0; in->temp && i < in->task->ntemps; i++)
+		let_go(in->engine, &in->temp[i]);
 	free(in->elements);
 	free(in->bytes);
 	free(in->ref);
@@ -315,12 +327,12 @@ static int run_stages(struct instance *in, const struct stage *s, int n, const l
 
 int instance_generate(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e)
 {
-	return want_temps(in, e) ||
+	return want_temps(in, true, e) ||
 	       run_stages(in, in->task->generate, in->task->ngenerate, in->gen_count, seed, tensors, e) ? -1 : 0;
 }
 
 int instance_reference(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e)
 {
-	return want_temps(in, e) || want_refs(in, e) ||
+	return want_temps(in, false, e) || want_refs(in, e) ||
 	       run_stages(in, in->task->oracle, in->task->noracle, in->ref_count, seed, tensors, e) ? -1 : 0;
 }

@@ -31,8 +31,10 @@ int instance_open(struct instance *in, struct engine *x, const struct task *t, c
 void instance_release(struct instance *in);
 int instance_generate(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e);
 int instance_reference(struct instance *in, uint64_t seed, const uint64_t *tensors, struct err *e);
-/* Bytes that references and temps take. */
+/* Bytes that references, draws and temps take. */
 double instance_memory(const struct instance *in);
-/* Gives back all memory on the engine, so that nothing there holds an answer any more. */
+/* Overwrites the draws. */
+int instance_spoil(struct instance *in, uint8_t with, struct err *e);
+/* Gives back all memory on the engine but the draws', so that nothing there holds an answer any more. */
 void instance_forget(struct instance *in);
 #endif

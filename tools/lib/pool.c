@@ -193,9 +193,11 @@ static int wipe_all(struct pool *p, struct err *e)
 
 int pool_spoil(struct pool *p, struct rng *rng, struct err *e)
 {
+	uint8_t with = (uint8_t)rng_next(rng);
+
 	if (draw_poison(p, rng, e) || wipe_all(p, e) || around(p, "spoil_gaps", e) ||
-	    gpu_fill(p->gpu, p->rest, (uint8_t)rng_next(rng), (size_t)(p->arena + p->bytes - p->rest), e) ||
-	    engine_scrub(p->engine, rng_next(rng), e))
+	    gpu_fill(p->gpu, p->rest, with, (size_t)(p->arena + p->bytes - p->rest), e) ||
+	    instance_spoil(p->l->in, with, e) || engine_scrub(p->engine, rng_next(rng), e))
 		return -1;
 	for (int i = 0; i < p->n; i++)
 		if (copy_inout(p, i, true, e))

@@ -186,7 +186,6 @@ int site_fill(struct site *s, struct err *e)
 			return -1;
 	if (gpu_sync(s->rig->gpu, e))
 		return -1;
-	instance_forget(&s->in);
 	phases_charge(&s->rig->phases, PHASE_DATA);
 	return 0;
 }

@@ -89,7 +89,6 @@ static int renew(struct site *s, int *fresh, struct err *e)
 
 	*fresh = s->order[s->walk.lead + rng_below(&s->rig->rng, s->walk.calls)];
 	rc = pool_generate(&s->pool, *fresh, ++s->data_seed, e) || gpu_sync(s->rig->gpu, e);
-	pool_forget(&s->pool);
 	phases_charge(&s->rig->phases, PHASE_DATA);
 	return rc ? -1 : 0;
 }
@@ -161,7 +160,7 @@ int site_turns(struct site *s, bool witness, struct err *e)
 	for (int i = 0; i < rounds; i++)
 		turn[i] = i;
 	rng_shuffle(&s->rig->rng, turn, rounds);
-	kept = witness ? rng_below(&s->rig->rng, rounds) : -1;
+	kept = witness ? rounds - 1 : -1;	/* what is taken and given back for it disturbs what runs next */
 	for (int i = 0; i < rounds && t->n < TIMING_BLOCKS; i++) {
 		struct sight seen;
 

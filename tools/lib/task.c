@@ -172,7 +172,7 @@ static int read_tensor(struct task *t, const struct json *j, struct err *e)
 	return 0;
 }
 
-static int read_temp(struct task *t, const struct json *j, struct err *e)
+static int read_array_of_doubles(struct task *t, const struct json *j, bool draw, struct err *e)
 {
 	static const char *const keys[] = { "name", "count", NULL };
 	struct temp *x = &t->temps[t->ntemps];
@@ -183,8 +183,19 @@ static int read_temp(struct task *t, const struct json *j, struct err *e)
 		free(x->name);
 		return -1;
 	}
+	x->draw = draw;
 	t->ntemps++;
 	return (x->count = need_str(j, "count", e)) ? 0 : -1;
+}
+
+static int read_draw(struct task *t, const struct json *j, struct err *e)
+{
+	return read_array_of_doubles(t, j, true, e);
+}
+
+static int read_temp(struct task *t, const struct json *j, struct err *e)
+{
+	return read_array_of_doubles(t, j, false, e);
 }
 
 /* {"stage": name, "count": expr} */
@@ -227,21 +238,21 @@ static int read_oracle(struct task *t, const struct json *j, struct err *e)
 	return json_get(j, "product") ? read_product(s, j, e) : read_stage(s, j, e);
 }
 
-static void *array_for(const struct json *j, const char *key, size_t size)
+static void *array_for(const struct json *j, const char *key, const char *or, size_t size)
 {
-	return xcalloc((size_t)json_len(json_get(j, key)) + 1, size);
+	return xcalloc((size_t)json_len(json_get(j, key)) + (size_t)json_len(json_get(j, or)) + 1, size);
 }
 
 static int read_task(struct task *t, const struct json *j, const char *name, struct err *e)
 {
-	static const char *const keys[] = { "version", "name", "title", "dims", "params", "tensors", "temps",
+	static const char *const keys[] = { "version", "name", "title", "dims", "params", "tensors", "draws", "temps",
 					    "generate", "oracle", "bytes", "flops", "flop_unit", "source", NULL };
 	static const char *const units[] = { "bf16", "fp16", "tf32", "fp8", "int8", "fp32", "fp64" };
 
-	t->tensors = array_for(j, "tensors", sizeof *t->tensors);
-	t->temps = array_for(j, "temps", sizeof *t->temps);
-	t->generate = array_for(j, "generate", sizeof *t->generate);
-	t->oracle = array_for(j, "oracle", sizeof *t->oracle);
+	t->tensors = array_for(j, "tensors", "", sizeof *t->tensors);
+	t->temps = array_for(j, "draws", "temps", sizeof *t->temps);
+	t->generate = array_for(j, "generate", "", sizeof *t->generate);
+	t->oracle = array_for(j, "oracle", "", sizeof *t->oracle);
 	if (json_type(j) != JSON_OBJ)
 		return err_set(e, "not a JSON object");
 	if (json_only_keys(j, keys, e))
@@ -258,8 +269,9 @@ static int read_task(struct task *t, const struct json *j, const char *name, str
 	if (!json_get_str(j, "source"))
 		return err_set(e, "'source' is not a string");
 	if (read_array(t, j, "dims", read_dim, e) || read_array(t, j, "params", read_param, e) ||
-	    read_array(t, j, "tensors", read_tensor, e) || read_array(t, j, "temps", read_temp, e) ||
-	    read_array(t, j, "generate", read_generate, e) || read_array(t, j, "oracle", read_oracle, e))
+	    read_array(t, j, "tensors", read_tensor, e) || read_array(t, j, "draws", read_draw, e) ||
+	    read_array(t, j, "temps", read_temp, e) || read_array(t, j, "generate", read_generate, e) ||
+	    read_array(t, j, "oracle", read_oracle, e))
 		return -1;
 	return t->ntensors && t->ngenerate && t->noracle ? 0 : err_set(e, "'tensors', 'generate' or 'oracle' is empty");
 }

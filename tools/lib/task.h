@@ -34,9 +34,10 @@ struct tensor {
 	int nchecks;
 };
 
-/* A double-precision array of the oracle. */
+/* A double-precision array of the oracle. Stages that generate inputs have but those listed as draws. */
 struct temp {
 	char *name, *count;	/* count: expression */
+	bool draw;
 };
 
 /* One step of generate or oracle: a stage function over `count` indices, or a double-precision matrix product
@@ -53,7 +54,7 @@ struct task {
 	char **dims;	int ndims;		/* names every workload must give a whole number for */
 	char **params;	int nparams;		/* the same, any number; keyword arguments of run() */
 	struct tensor *tensors;	int ntensors;	/* in the order of run()'s arguments */
-	struct temp *temps;	int ntemps;
+	struct temp *temps;	int ntemps;	/* draws first */
 	struct stage *generate;	int ngenerate;	/* fills in and inout tensors from the seed */
 	struct stage *oracle;	int noracle;	/* fills ref_NAME of out and inout tensors */
 	char *bytes, *flops;			/* expressions; least traffic and arithmetic, for the floors */

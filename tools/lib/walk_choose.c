@@ -14,7 +14,7 @@ static int can_launch(const struct walk *w, struct replay *r, struct err *e)
 	return gpu_sync(w->gpu, e);
 }
 
-/* The fastest of four laps, of fewer when it is hopeless; NaN when the variant cannot be launched. */
+/* The fastest of four laps, of one or two when it is hopeless; NaN when the variant cannot be launched. */
 static int try_variant(const struct walk *w, struct replay *r, double best, double *ns, struct err *e)
 {
 	struct lap lap;
@@ -25,7 +25,7 @@ static int try_variant(const struct walk *w, struct replay *r, double best, doub
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	rc = walk_record(w, r, r, &lap, e);
-	for (int i = 0; i < 4 && !rc && !(*ns > 1.5 * best); i++) {
+	for (int i = 0; i < 4 && !rc && !(i && *ns > (i == 1 ? 1.5 : 1.1) * best); i++) {
 		rc = walk_run(w, &lap, &t, e);
 		if (!rc && !(t >= *ns))
 			*ns = t;
