@@ -132,19 +132,24 @@ FN i64 cache_at(const struct task *t, i64 b, i64 token, i64 g, i64 d)
 	return ((page * PAGE + token % PAGE) * t->HKV + g) * t->D + d;
 }
 
+/* A channel of a page. */
 STAGE(make_tokens)
 {
 	i64 d = i % t->D, g = i / t->D % t->HKV, slot = i / t->D / t->HKV;
-	i64 token = slot % (t->MAXB * PAGE), b = slot / (t->MAXB * PAGE);
+	i64 begin = slot % t->MAXB * PAGE, b = slot / t->MAXB, n = t->seq_lens[b];
 
-	if (token >= t->seq_lens[b])
+	if (begin >= n)
 		return;
-	struct philox r = philox(t->seed, STREAM_TOKEN, (u64)i);
-	double k = rough_normal(r.v[0]) * (d % 32 == 5 ? 4 : 1);	/* keys have outlier channels */
-	i64 at = cache_at(t, b, token, g, d);
+	i64 at = cache_at(t, b, begin, g, d), end = begin + PAGE < n ? begin + PAGE : n;
+	double outlier = d % 32 == 5 ? 4 : 1;	/* keys have outlier channels */
 
-	t->k_cache[at] = e4m3_put(k * t->code[2 * g]);
-	t->v_cache[at] = e4m3_put((rough_normal(r.v[1]) + t->mean[g * t->D + d]) * t->code[2 * g + 1]);
+	for (i64 token = begin; token < end; token++, at += t->HKV * t->D) {
+		struct philox r = philox(t->seed, STREAM_TOKEN,
+					 (u64)(((b * t->MAXB * PAGE + token) * t->HKV + g) * t->D + d));
+
+		t->k_cache[at] = e4m3_put(rough_normal(r.v[0]) * outlier * t->code[2 * g]);
+		t->v_cache[at] = e4m3_put((rough_normal(r.v[1]) + t->mean[g * t->D + d]) * t->code[2 * g + 1]);
+	}
 }
 
 /* The token that head r of its group looks for: one in each G-th of the sequence, the very first and the very last
