@@ -94,7 +94,7 @@ static void add_variants(struct buf *out, const struct json *w)
 {
 	const struct json *v;
 
-	for (v = json_first(json_get(w, "variants")); v; v = json_next(v)) {
+	for (v = json_first(json_path(w, "variants.candidate")); v; v = json_next(v)) {
 		buf_addstr(out, "  steps ");
 		add_json(out, json_get(v, "steps"));
 		buf_addf(out, ": configuration %lld chosen; ns of the whole plan with each: ", json_get_int(v, "chosen", -1));

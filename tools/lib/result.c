@@ -26,7 +26,8 @@ void result_release(struct result *r)
 {
 	free(r->outputs);
 	buf_release(&r->message);
-	buf_release(&r->variants);
+	for (int k = 0; k < LEGS; k++)
+		buf_release(&r->variants[k]);
 }
 
 void result_fail(struct result *r, enum time_status s, const char *fmt, ...)
@@ -88,6 +89,20 @@ static void emit_ratio(struct buf *out, const char *key, const char *ci, const s
 	emit_close(out, ']');
 }
 
+static void emit_variants(struct buf *out, const struct result *r)
+{
+	emit_key(out, "variants");
+	emit_open(out, '{');
+	for (int k = 0; k < LEGS; k++) {
+		emit_key(out, leg_name[k]);
+		emit_open(out, '[');
+		if (r->variants[k].len)
+			emit_raw(out, r->variants[k].data, r->variants[k].len);
+		emit_close(out, ']');
+	}
+	emit_close(out, '}');
+}
+
 void result_emit(struct buf *out, const struct result *r, const struct instance *in)
 {
 	char seed[32];
@@ -115,11 +130,7 @@ void result_emit(struct buf *out, const struct result *r, const struct instance 
 	emit_knum(out, "roofline", r->floor_ns / r->ns[LEG_CANDIDATE]);
 	emit_knum(out, "bytes", r->least_bytes);
 	emit_knum(out, "flops", r->least_flops);
-	emit_key(out, "variants");
-	emit_open(out, '[');
-	if (r->variants.len)
-		emit_raw(out, r->variants.data, r->variants.len);
-	emit_close(out, ']');
+	emit_variants(out, r);
 	timing_emit(out, r->timing);
 	emit_close(out, '}');
 }

@@ -22,7 +22,7 @@ struct result {
 	struct ratio vs[LEGS];		/* baseline and expert over the candidate */
 	const struct timing *timing;	/* borrowed; NULL: not timed */
 	double least_bytes, least_flops, floor_ns;
-	struct buf variants;		/* JSON objects, comma-separated */
+	struct buf variants[LEGS];	/* what walk_choose() says: JSON objects, comma-separated */
 };
 
 void result_init(struct result *r, const char *id);

@@ -1,5 +1,6 @@
 /* Correctness of a workload, before anything is timed. */
 #include "site.h"
+#include "choice.h"
 #include <string.h>
 
 /* The set that is used next. Any will do as it will when timed: a run must not be able to tell the one from the other. */
@@ -42,7 +43,7 @@ static int make(struct site *s, struct set *set, uint64_t seed, uint64_t poison)
 	return -1;
 }
 
-static int run_seed(struct site *s, int n)
+int site_seed(struct site *s, int n)
 {
 	struct set *set = draw(s);
 	struct buf words = BUF_INIT;
@@ -65,7 +66,7 @@ static int run_seed(struct site *s, int n)
 static int check_seeds(struct site *s)
 {
 	for (int n = 0; n < s->rig->job->nseeds; n++)
-		if (run_seed(s, n)) {
+		if (site_seed(s, n)) {
 			s->r.has_seed = true;
 			s->r.seed = s->rig->job->seeds[n];
 			return -1;
@@ -81,13 +82,29 @@ static bool has_variants(const struct replay *r)
 	return false;
 }
 
+/* The fastest configuration of each autotuned step; the task's own plans keep theirs on this device, and so does who
+ * submits one of them. */
+static int tune(struct site *s, int leg, struct err *e)
+{
+	const struct choice c = { &s->rig->info, &s->rig->job->bundle[leg], s->r.id };
+	struct replay *r = &s->replay[leg];
+	struct buf *said = &s->r.variants[leg];
+
+	if (choice_load(&c, r, said))
+		return 0;
+	if (walk_choose(&s->walk, r, said, e))
+		return -1;
+	if (leg != LEG_CANDIDATE)
+		choice_keep(&c, said);
+	return 0;
+}
+
 /* A leg timed against itself runs what the candidate does. */
 static int choose(struct site *s, int leg)
 {
 	struct replay *r = &s->replay[leg];
-	struct buf out = BUF_INIT;
 	struct err e = { "" };
-	int rc = 0;
+	int rc;
 
 	if (!has_variants(r))
 		return 0;
@@ -97,13 +114,10 @@ static int choose(struct site *s, int leg)
 	}
 	phases_charge(&s->rig->phases, PHASE_CHECK);
 	site_candidate(s, leg == LEG_CANDIDATE);
-	rc = walk_choose(&s->walk, r, &out, &e);
+	rc = tune(s, leg, &e);
 	site_candidate(s, false);
 	if (rc)
 		site_failed(s, leg, e.text);
-	else if (leg == LEG_CANDIDATE)
-		buf_addbuf(&s->r.variants, &out);
-	buf_release(&out);
 	phases_charge(&s->rig->phases, PHASE_CHOOSE);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* The content-addressed store: $D2K_STORE, else ROOT/.d2k. Kinds are folders: "bundle" and "oracle" hold files named by
  * the SHA-256 of their content ("oracle" by that of their source and target), "index" maps a key hash to one line of
- * text, "device" to what was measured of a GPU. Files are replaced by rename, so concurrent writers are safe. */
+ * text, "device" to what was measured of a GPU, "choice" to what autotuning chose there. Files are replaced by rename, so concurrent writers are safe. */
 #ifndef STORE_H
 #define STORE_H
 #include "buf.h"
