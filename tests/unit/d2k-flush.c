@@ -63,7 +63,7 @@ static void choose(struct bench *b, const struct json *time, const char *id)
 
 	while (w && (!json_get_str(w, "id") || strcmp(json_get_str(w, "id"), id)))
 		w = json_next(w);
-	for (const struct json *v = json_first(json_get(w, "variants")); v; v = json_next(v))
+	for (const struct json *v = json_first(json_path(w, "variants.candidate")); v; v = json_next(v))
 		for (const struct json *s = json_first(json_get(v, "steps")); s; s = json_next(s)) {
 			long long step = json_int(s, -1), chosen = json_get_int(v, "chosen", -1);
 
