@@ -55,8 +55,10 @@ def compare(tensor: dict, got: torch.Tensor, ref: torch.Tensor) -> dict:
     error, size = exact - finite, finite.norm()
     out["rfe"] = (error.norm() / size).item() if size > 0 else float(error.norm() > 0)
     out["maxn"] = (error.abs().max() / finite.square().mean().sqrt()).item() if size > 0 else float(error.norm() > 0)
+    rows, sizes = error.flatten(0, -2).norm(dim=-1), finite.flatten(0, -2).norm(dim=-1)
+    out["rows"] = torch.where(rows > 0, rows / sizes, 0).max().item()
     for check in tensor["check"]:
-        if check["metric"] in ("rfe", "maxn"):
+        if check["metric"] in ("rfe", "rows", "maxn"):
             out["ok"] &= out[check["metric"]] <= check["max"]
         elif check["metric"] == "exact":
             out["different"] = int((exact != finite).sum())
@@ -66,6 +68,7 @@ def compare(tensor: dict, got: torch.Tensor, ref: torch.Tensor) -> dict:
             out["within_one_step"] = (distance <= 1).double().mean().item()
             out["equal"], out["steps"] = (distance == 0).double().mean().item(), int(distance.max())
             out["ok"] &= out["within_one_step"] >= check["share"] and out["steps"] <= check["max"]
+            out["ok"] &= out["equal"] >= check.get("equal", 0)
     return out
 
 

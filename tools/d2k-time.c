@@ -15,6 +15,7 @@
 #include "oraclefile.h"
 #include "oraclegpu.h"
 #include "review.h"
+#include "tolerance.h"
 #include "work.h"
 #include <errno.h>
 #include <math.h>
@@ -23,7 +24,7 @@
 #include <string.h>
 
 static struct {
-	const char *device, *tier, *check_oracle, *dump_oracle, *seed, *dir, *target, *sanitize;
+	const char *device, *tier, *check_oracle, *dump_oracle, *seed, *dir, *target, *sanitize, *tolerance;
 	struct opt_list workloads;
 	long long seeds;
 	double timeout, hang, precision, max_time;
@@ -51,6 +52,9 @@ static const struct opt opts[] = {
 		"afterwards run compute-sanitizer: memcheck, racecheck, initcheck or synccheck", 0, 0 },
 	{ 0, "redo", OPT_FLAG, &o.redo, NULL, "replace a time section that is there", 0, 0 },
 	{ 0, "stages", OPT_FLAG, &o.stages, NULL, "say on stderr where the time of each record went", 0, 0 },
+	OPT_GROUP("a task's tolerances, by records of submissions meant to be right or wrong (pipelines/tolerance)"),
+	{ 0, "calibrate-tolerance", OPT_STR, &o.tolerance, "TASK",
+		"check each on many seeds, and report how far off the limits they lie; seeds: 20", 0, 0 },
 	OPT_GROUP("without records: what the GPU can do at most"),
 	{ 0, "calibrate", OPT_FLAG, &o.calibrate, NULL,
 		"measure its bandwidth and arithmetic anew, print them, and keep them for floors", 0, 0 },
@@ -96,7 +100,7 @@ static const char *tier(void)
 
 static int seeds(void)
 {
-	return o.seeds ? (int)o.seeds : on_cpu() ? 2 : 3;
+	return o.seeds ? (int)o.seeds : o.tolerance ? 20 : on_cpu() ? 2 : 3;
 }
 
 /* ---- the section */
@@ -200,13 +204,18 @@ static void say_measure(void)
 	warn("measuring what the GPU can do at most, once");
 }
 
+static struct demand demand(void)
+{
+	return (struct demand){ .cpu = on_cpu(), .device = gpu_number(), .tier = tier(), .workloads = o.workloads,
+				.seeds = seeds(), .hang = o.hang, .precision = o.precision / 100, .max_time = o.max_time,
+				.self_test = o.self_test, .profile = o.profile, .tolerance = o.tolerance,
+				.sanitizer = o.sanitize ? sanitizer_named(o.sanitize) : SANITIZER_NONE };
+}
+
 static enum filter_result run(struct entry *x, struct buf *out)
 {
 	struct err e = { "" };
-	struct demand d = { .cpu = on_cpu(), .device = gpu_number(), .tier = tier(), .workloads = o.workloads,
-			    .seeds = seeds(), .hang = o.hang, .precision = o.precision / 100, .max_time = o.max_time,
-			    .self_test = o.self_test, .profile = o.profile,
-			    .sanitizer = o.sanitize ? sanitizer_named(o.sanitize) : SANITIZER_NONE };
+	struct demand d = demand();
 	enum time_status status = subject_open(&x->subject, x->r, x->build, &d, &e);
 	struct work work = { .subject = &x->subject, .outcome = &x->outcome, .cpu = on_cpu(), .timeout = o.timeout,
 			     .waits = say_wait, .measures = say_measure };
@@ -297,6 +306,8 @@ static void check_options(void)
 		die_usage("--sanitize needs a GPU");
 	if (o.calibrate && (on_cpu() || o.check_oracle || o.dump_oracle))
 		die_usage("--calibrate needs a GPU, and no oracle");
+	if (o.tolerance && (o.calibrate || o.check_oracle || o.dump_oracle || o.self_test || o.profile || o.sanitize))
+		die_usage("--calibrate-tolerance goes with options of the check alone");
 	if (o.check_gpu && (!o.check_oracle || on_cpu()))
 		die_usage("--check-gpu needs --check-oracle and a GPU");
 	seed_option();
@@ -365,6 +376,11 @@ int main(int argc, char **argv)
 	if (o.check_oracle || o.dump_oracle)
 		return oracle_by_hand();	/* the same */
 	child_catch_interrupts();
+	if (o.tolerance) {
+		struct demand d = demand();
+
+		return tolerance_run(o.tolerance, &d, o.timeout, argv, n);
+	}
 	f.redo = o.redo;
 	return filter_run(&f, argv, n);
 }

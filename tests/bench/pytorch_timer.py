@@ -110,6 +110,8 @@ def close(got, want, checks):
     for check in checks:
         if check["metric"] == "rfe":
             good = ((got - want).norm() / want.norm()).item() <= check["max"]
+        elif check["metric"] == "rows":
+            good = ((got - want).norm(dim=-1) <= check["max"] * want.norm(dim=-1)).all().item()
         elif check["metric"] == "maxn":
             good = torch.allclose(got, want, rtol=0, atol=check["max"] * size)
         elif check["metric"] == "ulp":  # one step of e4m3

@@ -46,6 +46,45 @@ static double relative(double x, double reference)
 	return x > 0 ? INFINITY : 0;
 }
 
+/* The worst row. Rows of different sizes, heads with a scale of their own say, weigh alike. */
+static int judge_rows(struct instance *in, int i, uint64_t got, struct figure *f, double limit, struct err *e)
+{
+	const struct tensor *t = &in->task->tensors[i];
+	long long shape[TASK_DIMS], n, rows;
+	struct row_errors args = { .got = (const void *)(uintptr_t)got, .type = t->dtype,
+				   .ref = (const double *)(uintptr_t)in->ref[i] };
+	struct row_error *row;
+	uint64_t p;
+	int rc;
+
+	*f = (struct figure){ .metric = METRIC_ROWS, .limit = limit, .ok = true, .row_worst_at = -1 };
+	if (tensor_elements(t, in->workload, shape, &n, e))
+		return -1;
+	if (n < 1)
+		return 0;
+	args.width = shape[t->ndim - 1];
+	rows = n / args.width;
+	if (engine_alloc(in->engine, (size_t)rows * sizeof(*row), &p, e))
+		return -1;
+	args.out = (struct row_error *)(uintptr_t)p;
+	row = xcalloc((size_t)rows, sizeof(*row));
+	rc = engine_run(in->engine, "row_errors", &args, rows, e) ||
+	     engine_read(in->engine, row, p, (size_t)rows * sizeof(*row), e) ? -1 : 0;
+	engine_free(in->engine, p);
+	for (long long k = 0; k < rows && !rc; k++) {
+		double value = relative(sqrt(row[k].err2), sqrt(row[k].ref2));
+
+		if (value <= f->value)
+			continue;
+		f->value = value;
+		f->row_rms = sqrt(row[k].ref2 / (double)args.width);
+		f->row_worst_at = row[k].worst_at;
+	}
+	f->ok = f->value <= limit;
+	free(row);
+	return rc;
+}
+
 static void judge_steps(struct figure *f, const struct check *c, const struct partial *p, long long n)
 {
 	double all = n > 0 ? (double)n : 1;
@@ -80,6 +119,8 @@ static struct figure judge(const struct check *c, const struct partial *p, long 
 	case METRIC_ULP:
 		judge_steps(&f, c, p, n);
 		break;
+	case METRIC_ROWS:
+		break;		/* has sums of its own */
 	}
 	return f;
 }
@@ -94,6 +135,8 @@ static long long show(const struct output *o, const struct partial *p)
 			continue;
 		if (o->figure[k].metric == METRIC_EXACT)
 			return p->mismatch_at;
+		if (o->figure[k].metric == METRIC_ROWS)
+			return o->figure[k].row_worst_at;
 		return o->figure[k].metric == METRIC_ULP ? p->steps_at : p->worst_at;
 	}
 	return p->worst_at;
@@ -112,6 +155,8 @@ static struct rule rule_of(const struct output *o, const struct partial *p)
 			continue;
 		if (f->metric == METRIC_RFE)
 			r.over = 2 * f->limit * rms;
+		else if (f->metric == METRIC_ROWS)
+			r.over = 2 * f->limit * f->row_rms;
 		else if (f->metric == METRIC_MAXN)
 			r.over = f->limit * rms;
 		else if (f->metric == METRIC_EXACT)
@@ -169,8 +214,11 @@ int compare_output(struct instance *in, int i, uint64_t got, const struct before
 	if (p.odd_ref == o->elements)	/* whatever is as odd would pass */
 		return err_set(e, "the oracle has no finite value for output '%s'", t->name);
 	for (int k = 0; k < t->nchecks; k++) {
-		o->figure[o->n++] = judge(&t->check[k], &p, o->elements);
-		o->ok = o->ok && o->figure[k].ok;
+		o->figure[o->n] = judge(&t->check[k], &p, o->elements);
+		if (t->check[k].metric == METRIC_ROWS &&
+		    judge_rows(in, i, got, &o->figure[o->n], t->check[k].max, e))
+			return -1;
+		o->ok &= o->figure[o->n++].ok;
 	}
 	o->nonfinite = p.nonfinite;
 	o->ok = o->ok && !p.nonfinite;

@@ -1,14 +1,14 @@
 /* An output held against the oracle: the figures, whether each condition of the task holds, and words about it.
  *
  * A non-finite element where the oracle is finite fails before any tolerance is looked at. rfe is the Frobenius norm of
- * the difference over that of the reference; maxn the largest difference over the reference's rms; a reference that is
- * zero everywhere admits only zeros.
+ * the difference over that of the reference; rows the same for each row (along the last dimension) by itself, the largest
+ * of all; maxn the largest difference over the reference's rms; a reference that is zero everywhere admits only zeros.
  *
  * Of an output that fails, the wrong elements are counted and their pattern is told (pattern.h). Wrong is what breaks
  * the first condition that fails: under exact what differs; under ulp what is more than one step off, if the share is
  * what fails, else what is more than `max` steps off, else what is not equal; under maxn what is off by more than the
- * limit; under rfe, which is no condition on single elements, what is off by more than twice the limit times the
- * reference's rms. And always what is not finite where the oracle is. */
+ * limit; under rfe and rows, which are no conditions on single elements, what is off by more than twice the limit times
+ * the reference's rms, under rows that of the worst row. And always what is not finite where the oracle is. */
 #ifndef COMPARE_H
 #define COMPARE_H
 #include "buf.h"
@@ -19,6 +19,8 @@ struct figure {
 	double value, limit;	/* ulp: share within one step, and the least share */
 	long long steps, max_steps;	/* ulp: largest distance, and the largest allowed */
 	double equal, least_equal;	/* ulp: share that is equal, and the least; 0: no condition */
+	double row_rms;			/* rows: the worst row's, and where that is worst, or -1 */
+	long long row_worst_at;
 	bool ok;
 };
 
@@ -45,7 +47,7 @@ void compare_words(struct buf *out, const struct instance *in, const struct outp
 
 /* One number of a figure, the smaller the better: 0 is perfect and the limit just passes. */
 struct measure {
-	const char *name;	/* "rfe", "maxn", "exact", or "ulp.share", "ulp.max", "ulp.equal" */
+	const char *name;	/* "rfe", "rows", "maxn", "exact", or "ulp.share", "ulp.max", "ulp.equal" */
 	double value, limit;
 };
 enum { MEASURES = 3 };

@@ -24,6 +24,7 @@ struct job {
 	double precision;		/* half-width of a ratio's 95 % interval that ends the timing of a workload ... */
 	double max_time;		/* ... and the seconds that do */
 	bool self_test;			/* all legs are the candidate's */
+	bool tolerance;			/* only the candidate, checked on every seed whatever comes of it; see tolerance.h */
 	bool profile;			/* afterwards tell where the candidate's time goes ... */
 	enum sanitizer sanitizer;	/* ... and what this tool finds in it */
 };

@@ -31,6 +31,7 @@ void outcome_release(struct outcome *o)
 	buf_release(&o->again);
 	buf_release(&o->phases);
 	buf_release(&o->sanitizer);
+	buf_release(&o->figures);
 }
 
 static enum time_status status_named(const char *name, size_t n)
@@ -140,6 +141,9 @@ void outcome_line(struct outcome *o, const char *line)
 		break;
 	case PROGRESS_CANDIDATE:
 		o->candidate = *text;
+		break;
+	case PROGRESS_FIGURES:
+		buf_addf(&o->figures, "%s\n", text);
 		break;
 	case PROGRESS_END:
 		o->ended = true;

@@ -23,6 +23,7 @@ struct outcome {
 		char *profile;			/* JSON; NULL: null */
 	} *workload;
 	struct buf sanitizer;		/* JSON; empty: null */
+	struct buf figures;		/* of single runs, JSON lines (tolerance.h) */
 	bool candidate;			/* the worker was at what is the candidate's doing */
 	bool ended;			/* the worker said so, or it is known in which workload it went away */
 };

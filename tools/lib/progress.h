@@ -7,6 +7,7 @@
  *     P               measuring the device's peaks         X               all results are told
  *     C [on]          what follows is the candidate's doing, should the process die of it
  *     K ID {...}      afterwards: a workload's profile     M {...}         afterwards: what the sanitizer found
+ *     F {...}         what one seed's run came to (tolerance.h)
  *
  * outcome_line() reads them. */
 #ifndef PROGRESS_H
@@ -15,7 +16,8 @@
 enum progress {
 	PROGRESS_WAITS = 'W', PROGRESS_STARTS = 'L', PROGRESS_DEVICE = 'D', PROGRESS_WORKLOAD = 'B',
 	PROGRESS_RESULT = 'R', PROGRESS_FAILED = 'S', PROGRESS_PHASES = 'G', PROGRESS_AWAY = 'A', PROGRESS_PEAKS = 'P',
-	PROGRESS_END = 'X', PROGRESS_CANDIDATE = 'C', PROGRESS_PROFILE = 'K', PROGRESS_SANITIZER = 'M'
+	PROGRESS_END = 'X', PROGRESS_CANDIDATE = 'C', PROGRESS_PROFILE = 'K', PROGRESS_SANITIZER = 'M',
+	PROGRESS_FIGURES = 'F'
 };
 
 /* Writes the line whole; newlines in the text become spaces. Ends the process when nobody listens any more. */

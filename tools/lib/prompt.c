@@ -47,6 +47,10 @@ static void add_check(struct buf *out, const struct check *c)
 		buf_addstr(out, "relative Frobenius error at most ");
 		prompt_number(out, c->max);
 		break;
+	case METRIC_ROWS:
+		buf_addstr(out, "in each row (along the last dimension) relative error at most ");
+		prompt_number(out, c->max);
+		break;
 	case METRIC_MAXN:
 		buf_addstr(out, "largest error at most ");
 		prompt_number(out, c->max);

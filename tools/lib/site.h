@@ -41,6 +41,10 @@ void site_tool_failed(struct site *s, const char *why);
 
 /* The candidate on every seed, with the configuration that will be timed; then the task's own legs. */
 int site_check(struct site *s);
+/* Of these, one run of the candidate on the job's seed number n. */
+int site_seed(struct site *s, int n);
+/* Instead of both: a run on every seed, each told by itself (tolerance.h), with all configurations in turn. */
+void site_figures(struct site *s);
 /* Examines a leg's run on a set; references for the set's data are made first unless `made`. As exam_run(). */
 int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e);
 /* Whether what happens from here on is the candidate's doing, should the process die of it. */

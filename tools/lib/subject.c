@@ -46,7 +46,7 @@ static int get_bundles(struct subject *s, struct err *e)
 	static const char *const key[LEGS] = { "bundle", "baseline", "expert" };
 	struct err why;
 
-	for (int k = 0; k < LEGS; k++) {
+	for (int k = 0; k < (s->job.tolerance ? LEG_BASELINE : LEGS); k++) {
 		const char *hash = json_get_str(s->build, key[s->job.self_test ? LEG_CANDIDATE : k]);
 
 		if (!hash && k == LEG_CANDIDATE)
@@ -214,6 +214,7 @@ enum time_status subject_open(struct subject *s, const struct record *r, const s
 	s->job.precision = d->precision;
 	s->job.max_time = d->max_time;
 	s->job.self_test = d->self_test;
+	s->job.tolerance = d->tolerance;
 	s->job.profile = d->profile;
 	s->job.sanitizer = d->sanitizer;
 	draw_seeds(&s->job, d->seeds);

@@ -17,7 +17,7 @@ struct demand {
 	int seeds;
 	double hang;
 	double precision, max_time;	/* struct job's */
-	bool self_test, profile;
+	bool self_test, profile, tolerance;
 	enum sanitizer sanitizer;
 };
 

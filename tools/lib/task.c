@@ -9,7 +9,7 @@
 #include <string.h>
 
 const char *const role_name[] = { [ROLE_IN] = "in", [ROLE_OUT] = "out", [ROLE_INOUT] = "inout" };
-const char *const metric_name[] = { [METRIC_RFE] = "rfe", [METRIC_MAXN] = "maxn", [METRIC_EXACT] = "exact",
+const char *const metric_name[] = { [METRIC_RFE] = "rfe", [METRIC_ROWS] = "rows", [METRIC_MAXN] = "maxn", [METRIC_EXACT] = "exact",
 				    [METRIC_ULP] = "ulp" };
 
 enum { NROLES = sizeof role_name / sizeof *role_name, NMETRICS = sizeof metric_name / sizeof *metric_name };
@@ -100,13 +100,13 @@ static int read_param(struct task *t, const struct json *j, struct err *e)
 	return add_name(t, &t->params, &t->nparams, j, e);
 }
 
-/* {"metric": "rfe"|"maxn", "max": x} or {"metric": "exact"} or {"metric": "ulp", "share": x, "max": n, "equal": x},
+/* {"metric": "rfe"|"rows"|"maxn", "max": x} or {"metric": "exact"} or {"metric": "ulp", "share": x, "max": n, "equal": x},
  * "equal" may be left out */
 static int read_check(struct tensor *x, const struct json *j, struct err *e)
 {
 	static const char *const limit[] = { "metric", "max", NULL }, *const none[] = { "metric", NULL },
 		*const share[] = { "metric", "share", "max", "equal", NULL };
-	static const char *const *const keys[] = { [METRIC_RFE] = limit, [METRIC_MAXN] = limit, [METRIC_EXACT] = none,
+	static const char *const *const keys[] = { [METRIC_RFE] = limit, [METRIC_ROWS] = limit, [METRIC_MAXN] = limit, [METRIC_EXACT] = none,
 						   [METRIC_ULP] = share };
 	int metric = index_of(metric_name, NMETRICS, json_get_str(j, "metric"));
 	struct check *c = &x->check[x->nchecks];

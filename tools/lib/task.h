@@ -10,14 +10,14 @@
 #include <stddef.h>
 
 enum role { ROLE_IN, ROLE_OUT, ROLE_INOUT };
-enum metric { METRIC_RFE, METRIC_MAXN, METRIC_EXACT, METRIC_ULP };
+enum metric { METRIC_RFE, METRIC_ROWS, METRIC_MAXN, METRIC_EXACT, METRIC_ULP };
 extern const char *const role_name[];	/* "in" "out" "inout" */
-extern const char *const metric_name[];	/* "rfe" "maxn" "exact" "ulp" */
+extern const char *const metric_name[];	/* "rfe" "rows" "maxn" "exact" "ulp" */
 
 /* One condition an output must meet; all of a tensor's must hold. */
 struct check {
 	enum metric metric;
-	double max;		/* rfe, maxn: largest allowed figure; ulp: steps no element may exceed */
+	double max;		/* rfe, rows, maxn: largest allowed figure; ulp: steps no element may exceed */
 	double share;		/* ulp: least share of elements within one step */
 	double equal;		/* ulp: least share of elements that are equal; 0: no condition */
 };

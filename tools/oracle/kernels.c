@@ -229,7 +229,7 @@ EACH(fold, struct fold)
 	t->out[i] = p;
 }
 
-/* ---- a second look at an output that is wrong: which elements, and what they are like */
+/* ---- rows of an output, each by itself: row i has `width` elements */
 
 FN double get_any(const void *p, i64 type, i64 i)
 {
@@ -247,6 +247,27 @@ FN double get_any(const void *p, i64 type, i64 i)
 	default: return ((const u8 *)p)[i];
 	}
 }
+
+EACH(row_errors, struct row_errors)
+{
+	struct row_error r = { 0, 0, 0, -1 };
+
+	for (i64 j = i * t->width; j < (i + 1) * t->width; j++) {
+		double got = get_any(t->got, t->type, j), ref = t->ref[j], e = got > ref ? got - ref : ref - got;
+
+		if (!is_finite(got) || !is_finite(ref))
+			continue;
+		r.err2 += e * e;
+		r.ref2 += ref * ref;
+		if (e > r.worst) {
+			r.worst = e;
+			r.worst_at = j;
+		}
+	}
+	t->out[i] = r;
+}
+
+/* ---- a second look at an output that is wrong: which elements, and what they are like */
 
 FN i64 steps_any(const void *p, i64 type, i64 i, double ref)
 {

@@ -71,6 +71,20 @@ struct fold {
 	struct partial *out;
 };
 
+/* row_errors: row i, the elements that are finite on both sides */
+struct row_error {
+	double err2, ref2;	/* sums of squares of got - expected and of expected */
+	double worst;		/* largest |got - expected| ... */
+	i64 worst_at;		/* ... and where, as an index of the whole, or -1 */
+};
+
+struct row_errors {
+	const void *got;
+	const double *ref;
+	i64 type, width;	/* enum any_type, and elements of a row */
+	struct row_error *out;
+};
+
 /* Element types by number, in the order of lib/dtype.h, for kernels that take any. */
 enum any_type { ANY_F64, ANY_F32, ANY_F16, ANY_BF16, ANY_E4M3, ANY_E5M2, ANY_I64, ANY_I32, ANY_I16, ANY_I8, ANY_U8,
 	ANY_BOOL };
