@@ -6,7 +6,6 @@
 #include <math.h>
 
 #define ROTATION 4		/* the sets of a block exceed L2 this many times */
-#define BLOCK_NS 4e5		/* least length of a block, if no call could be faster than the floor */
 #define SHORTEST_NS 1500	/* of any launch */
 #define LONG_CALL_NS 1e6	/* to a call this long, what L2 holds before it is next to nothing: no lead-in */
 enum { SETS_MIN = 2, NODES_MAX = 4096 };
@@ -72,7 +71,8 @@ static int most_calls(struct plan *const plan[LEGS])
 	return NODES_MAX / steps;
 }
 
-/* How many sets and calls: enough to exceed L2 four times and for a block to last, as far as they fit. A candidate
+/* How many sets and calls: enough to exceed L2 four times and for a block to last even if no call took longer than the
+ * floor, as far as they fit. A candidate
  * whose scratch leaves too few to exceed L2, where there would be enough, cannot be timed fairly. 0, or -1: in e, or
  * the result says why. */
 static int count_sets(struct site *s, struct plan *const plan[LEGS], struct err *e)
@@ -80,7 +80,7 @@ static int count_sets(struct site *s, struct plan *const plan[LEGS], struct err 
 	double call = touched(s), l2 = (double)s->rig->info.l2_bytes, least_ns = fmax(s->r.floor_ns, SHORTEST_NS);
 	int lead = s->r.floor_ns > LONG_CALL_NS ? 0 : (int)fmin(ceil(l2 / call), POOL_MAX / 4), own, most;
 	int rotate = (int)fmin(fmax(ceil(ROTATION * l2 / call), SETS_MIN), POOL_MAX - lead);
-	double want = fmax(rotate, ceil(BLOCK_NS / least_ns)), room;
+	double want = fmax(rotate, ceil(SITE_BLOCK_NS / least_ns)), room;
 	size_t available;
 
 	if (gpu_memory_free(s->rig->gpu, &available, e))
@@ -101,6 +101,7 @@ static int count_sets(struct site *s, struct plan *const plan[LEGS], struct err 
 		lead = most / 2;
 	s->walk.lead = lead;
 	s->walk.calls = (int)fmin(want, most - lead);
+	s->calls_min = rotate < s->walk.calls ? rotate : s->walk.calls;
 	s->nsets = s->walk.lead + s->walk.calls;
 	return 0;
 }

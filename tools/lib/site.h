@@ -11,6 +11,8 @@
 #include "rig.h"
 #include "walk.h"
 
+#define SITE_BLOCK_NS 4e5	/* least length of a block */
+
 struct site {
 	struct rig *rig;
 	struct instance in;
@@ -24,6 +26,7 @@ struct site {
 	bool hangs;			/* a kernel has not ended */
 	uint64_t data_seed;		/* of the data made last; each is the next */
 	int nsets, order[POOL_MAX];	/* the sets in the order of a lap */
+	int calls_min;			/* of a lap: their sets exceed L2 four times */
 	struct walk walk;
 	struct lap lap[LEGS];
 	double exam_seconds;		/* of the timing's went into examining runs */

@@ -53,6 +53,50 @@ static int record(struct site *s, const int order[LEGS], struct err *e)
 	return s->timing.placements ? 0 : walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e);
 }
 
+static void release_laps(struct site *s)
+{
+	for (int k = 0; k < LEGS && !site_lost(s); k++)
+		walk_release(&s->walk, &s->lap[k]);
+}
+
+/* ---- how many calls */
+
+/* Nanoseconds of a call of the faster of the task's own plans, roughly. */
+static int own_ns(struct site *s, double *ns, struct err *e)
+{
+	static const int order[LEGS] = { 0, 1, 2 };
+	double one;
+	int rc = move(s, order, e) || record(s, order, e);
+
+	*ns = INFINITY;
+	for (int k = LEG_BASELINE; k < LEGS && !rc; k++)
+		if (s->ready[k] && !(rc = walk_run(&s->walk, &s->lap[k], &one, e)))
+			*ns = fmin(*ns, one);
+	release_laps(s);
+	return rc ? -1 : 0;
+}
+
+/* A block need not last as if calls were as fast as the floor: few candidates are twice as fast as the task's own plans. */
+static int settle_calls(struct site *s, struct err *e)
+{
+	double ns, calls;
+
+	if (s->walk.calls == s->calls_min || !(s->ready[LEG_BASELINE] || s->ready[LEG_EXPERT]))
+		return 0;
+	if (own_ns(s, &ns, e))
+		return -1;
+	calls = fmax(ceil(SITE_BLOCK_NS / (0.5 * ns)), s->calls_min);
+	if (calls < s->walk.calls)
+		s->walk.calls = (int)calls;
+	s->nsets = s->walk.lead + s->walk.calls;
+	for (int i = 0; i < s->nsets; i++)
+		s->order[i] = i;
+	phases_charge(&s->rig->phases, PHASE_PLACE);
+	return 0;
+}
+
+/* ---- until it is known */
+
 static int place(struct site *s, bool witness, struct err *e)
 {
 	int order[LEGS] = { 0, 1, 2 }, rc;
@@ -61,15 +105,11 @@ static int place(struct site *s, bool witness, struct err *e)
 	rc = move(s, order, e) || record(s, order, e);
 	phases_charge(&s->rig->phases, PHASE_PLACE);
 	rc = rc || site_turns(s, witness, e);
-	if (!site_lost(s))
-		for (int k = 0; k < LEGS; k++)
-			walk_release(&s->walk, &s->lap[k]);
+	release_laps(s);
 	phases_charge(&s->rig->phases, PHASE_PLACE);
 	s->timing.placements++;
 	return rc ? -1 : 0;
 }
-
-/* ---- until it is known */
 
 /* The wider of the two intervals; -1 when there is nothing to compare with. */
 static double half_width(const struct site *s)
@@ -102,6 +142,8 @@ static int run_placements(struct site *s, struct err *e)
 	struct timing *t = &s->timing;
 	int sure = rng_below(&s->rig->rng, PLACEMENTS_MIN);
 
+	if (settle_calls(s, e))
+		return -1;
 	*t = (struct timing){ .calls = s->walk.calls, .lead = s->walk.lead, .temperature = -1, .power_mw = -1,
 			      .precision = s->rig->job->precision, .began = clock_now() };
 	s->exam_seconds = 0;

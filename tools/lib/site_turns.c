@@ -4,7 +4,7 @@
 #include "nvml.h"
 #include <math.h>
 
-enum { ROUNDS = 6, ROUNDS_LONG = 3 };
+enum { ROUNDS = 6, ROUNDS_FEW = 3 };
 #define LONG_NS 2e7	/* a round this long is repeated less often */
 
 /* What was seen of the device in a round. */
@@ -134,7 +134,8 @@ static void make_orders(struct site *s, int order[ROUNDS][LEGS])
 			order[r][i] = first[(r < LEGS ? i + r : LEGS - 1 - i + r) % LEGS];
 }
 
-/* One round that does not count, and by which it is known how many can be afforded. */
+/* One round that does not count, and by which it is known how many can be afforded. More of them are no use when it is
+ * the placements that differ. */
 static int rehearse(struct site *s, const int order[LEGS], int *rounds, struct err *e)
 {
 	struct block block[LEGS] = { 0 };
@@ -145,7 +146,7 @@ static int rehearse(struct site *s, const int order[LEGS], int *rounds, struct e
 		return -1;
 	for (int k = 0; k < LEGS; k++)
 		ns += (double)block[k].ns;
-	*rounds = ns < LONG_NS ? ROUNDS : ROUNDS_LONG;
+	*rounds = ns < LONG_NS && !timing_placements_differ(&s->timing) ? ROUNDS : ROUNDS_FEW;
 	return 0;
 }
 

@@ -50,6 +50,37 @@ struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t 
 	return r;
 }
 
+/* Sum of squares of n values about their mean. */
+static double squares(const double *x, int n)
+{
+	double mean = stats_mean(x, (size_t)n), sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += (x[i] - mean) * (x[i] - mean);
+	return sum;
+}
+
+bool timing_placements_differ(const struct timing *t)
+{
+	double *logs = xcalloc((size_t)t->n + 1, sizeof(*logs)), *medians = xcalloc((size_t)t->n + 1, sizeof(*medians));
+	int over = t->leg[LEG_BASELINE] ? LEG_BASELINE : LEG_EXPERT, n = 0, placements = 0;
+	double within = 0, between, noise;
+
+	for (int i = 0; t->leg[over] && i < t->n; i++) {
+		logs[n++] = log((double)t->block[i][over].ns / (double)t->block[i][LEG_CANDIDATE].ns);
+		if (i + 1 == t->n || t->placement[i + 1] != t->placement[i]) {
+			within += squares(logs, n);
+			medians[placements++] = stats_median(logs, (size_t)n);
+			n = 0;
+		}
+	}
+	between = placements < 8 ? 0 : squares(medians, placements) / (placements - 1);
+	noise = placements < t->n ? within / (t->n - placements) * placements / t->n : 0;	/* of a placement's mean */
+	free(logs);
+	free(medians);
+	return between > 6 * noise;	/* a median's variance is pi/2 of a mean's */
+}
+
 const char *timing_verdict(const struct ratio *r)
 {
 	if (isnan(r->low))

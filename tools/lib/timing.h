@@ -44,6 +44,9 @@ struct ratio {
 double timing_ns(const struct timing *t, int leg);
 /* Time of leg `over` as a multiple of that of leg `under`. The seed decides the bootstrap's draws. */
 struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t seed);
+/* Whether placements differ by far more than the noise of their rounds explains: then more rounds in each are of no
+ * use. False for fewer than eight placements. */
+bool timing_placements_differ(const struct timing *t);
 /* The candidate against a leg: "faster", "slower", "same", or NULL when not known. */
 const char *timing_verdict(const struct ratio *r);
 /* Half the width of an interval, relative; NaN when not known. */
