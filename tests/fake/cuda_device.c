@@ -65,6 +65,7 @@ CUresult cuGetErrorString(CUresult code, const char **text)
 		{ 46, "device busy or unavailable" }, { FAKE_ERROR_NO_DEVICE, "no device" },
 		{ FAKE_ERROR_INVALID_DEVICE, "invalid device ordinal" }, { 803, "driver and library do not match" },
 		{ CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered" },
+		{ FAKE_ERROR_OUT_OF_RESOURCES, "too many resources requested for launch" },
 		{ FAKE_ERROR_CAPTURE_UNSUPPORTED, "not permitted while a stream captures" },
 	};
 

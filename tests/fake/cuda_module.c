@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PARAMS = 256, SLOT = 16, STRUCT_MAX = 4096, SHARED_DEFAULT = 48 << 10, SHARED_MAX = 227 << 10 };
+enum { PARAMS = 256, SLOT = 16, STRUCT_MAX = 4096, SHARED_DEFAULT = 48 << 10, SHARED_MAX = 227 << 10, REGISTERS = 65536 };
 
 /* ---- modules */
 
@@ -123,13 +123,18 @@ CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value)
 	return CUDA_SUCCESS;
 }
 
-/* An image's code takes nothing of a multiprocessor; a kernel may claim registers by NAME_registers. */
-CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
+/* An image's code takes nothing of a multiprocessor but what its kernels claim by kernel_registers. */
+static unsigned registers_of(CUfunction f)
 {
 	const int *registers = f->module ? dlsym(f->module->handle, "kernel_registers") : NULL;
 
+	return registers ? (unsigned)*registers : 32;
+}
+
+CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
+{
 	ENTER_CONTEXT();
-	*value = attribute != CU_FUNC_ATTRIBUTE_NUM_REGS ? 0 : registers ? *registers : 32;
+	*value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? (int)registers_of(f) : 0;
 	return CUDA_SUCCESS;
 }
 
@@ -141,8 +146,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, 
 	if (cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f) || threads < 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	*blocks = 2048 / threads < 32 ? 2048 / threads : 32;
-	if (65536 / (registers * threads) < *blocks)
-		*blocks = 65536 / (registers * threads);
+	if (REGISTERS / (registers * threads) < *blocks)
+		*blocks = REGISTERS / (registers * threads);
 	if ((228 << 10) / ((int)shared + 1024) < *blocks)
 		*blocks = (228 << 10) / ((int)shared + 1024);
 	return CUDA_SUCCESS;
@@ -244,6 +249,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
 	    c->grid_x > 0x7fffffff || !c->block_x || (size_t)c->block_x * c->block_y * c->block_z > 1024 ||
 	    c->shared > (unsigned)f->shared_max)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (c->block_x * registers_of(f) > REGISTERS)
+		return FAKE_ERROR_OUT_OF_RESOURCES;
 	op.blob = copy_params(f, params);
 	return op.blob ? fake_submit(c->stream, &op) : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -85,11 +85,27 @@ static int failure(const char *rule, const char *function, long count, long tota
 	return count == at || (rule[end] == '+' && count > at) ? code : 0;
 }
 
+/* Whether FAKE_FAIL is for this process: with FAKE_FAIL_ONCE, for the first that makes the file. */
+static int concerned(void)
+{
+	static int answer = -1;
+	const char *path = fake_text("FAKE_FAIL_ONCE");
+	FILE *f;
+
+	if (answer < 0) {
+		f = *path ? fopen(path, "wx") : NULL;
+		answer = !*path || f;
+		if (f)
+			fclose(f);
+	}
+	return answer;
+}
+
 int fake_failure(const char *function)
 {
 	static struct { char name[64]; long count; } call[128];
 	static long total;
-	const char *p = fake_text("FAKE_FAIL");
+	const char *p = concerned() ? fake_text("FAKE_FAIL") : "";
 	size_t i = 0;
 
 	while (i < 127 && call[i].name[0] && strcmp(call[i].name, function))
