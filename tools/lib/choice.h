@@ -4,15 +4,9 @@
 #define CHOICE_H
 #include "replay.h"
 
-/* What a choice depends on. */
-struct choice {
-	const struct gpu_info *device;
-	const struct buf *bundle;	/* its text */
-	const char *workload;
-};
-
-/* Chooses as was chosen before, and appends the objects that walk_choose() made then. False when nothing is kept. */
-bool choice_load(const struct choice *c, struct replay *r, struct buf *objects);
+/* Chooses as was chosen on the device before, for the same bundle and workload, and appends the objects that
+ * walk_choose() made then. False when nothing is kept: all is as it was. */
+bool choice_load(const struct gpu_info *device, struct replay *r, struct buf *objects);
 /* A cache: where the store cannot be written nothing is kept. */
-void choice_keep(const struct choice *c, const struct buf *objects);
+void choice_keep(const struct gpu_info *device, const struct replay *r, const struct buf *objects);
 #endif

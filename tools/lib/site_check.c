@@ -86,16 +86,15 @@ static bool has_variants(const struct replay *r)
  * submits one of them. */
 static int tune(struct site *s, int leg, struct err *e)
 {
-	const struct choice c = { &s->rig->info, &s->rig->job->bundle[leg], s->r.id };
 	struct replay *r = &s->replay[leg];
 	struct buf *said = &s->r.variants[leg];
 
-	if (choice_load(&c, r, said))
+	if (choice_load(&s->rig->info, r, said))
 		return 0;
 	if (walk_choose(&s->walk, r, said, e))
 		return -1;
 	if (leg != LEG_CANDIDATE)
-		choice_keep(&c, said);
+		choice_keep(&s->rig->info, r, said);
 	return 0;
 }
 
