@@ -13,10 +13,20 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Of ascending values. */
+static double quantile_of_sorted(const double *x, size_t n, double q)
+{
+	double place = q * (double)(n - 1);
+	size_t low = (size_t)place;
+
+	if (low + 1 >= n || !(place > (double)low))
+		return x[low];
+	return x[low] + (place - (double)low) * (x[low + 1] - x[low]);
+}
+
 double stats_quantile(const double *x, size_t n, double q)
 {
-	double *sorted, place, result;
-	size_t low;
+	double *sorted, result;
 
 	for (size_t i = 0; i < n; i++)
 		if (isnan(x[i]))
@@ -26,11 +36,7 @@ double stats_quantile(const double *x, size_t n, double q)
 	sorted = xmalloc(n * sizeof *sorted);
 	memcpy(sorted, x, n * sizeof *sorted);
 	qsort(sorted, n, sizeof *sorted, ascending);
-	place = q * (double)(n - 1);
-	low = (size_t)place;
-	result = sorted[low];
-	if (low + 1 < n && place > (double)low)
-		result += (place - (double)low) * (sorted[low + 1] - sorted[low]);
+	result = quantile_of_sorted(sorted, n, q);
 	free(sorted);
 	return result;
 }
@@ -108,8 +114,12 @@ static double incomplete_beta(double a, double b, double x)
 
 double stats_t_cdf(double t, double df)
 {
-	double tail = 0.5 * incomplete_beta(df / 2, 0.5, df / (df + t * t));
+	double tail;
 
+	if (t * t < df)		/* where the other share would be rounded to 1 */
+		tail = 0.5 - 0.5 * incomplete_beta(0.5, df / 2, t * t / (df + t * t));
+	else
+		tail = 0.5 * incomplete_beta(df / 2, 0.5, df / (df + t * t));
 	return t > 0 ? 1 - tail : tail;
 }
 
@@ -136,7 +146,7 @@ void stats_bootstrap_mean(const double *x, size_t n, double level, uint64_t seed
 	double *means, tail;
 
 	*low = *high = NAN;
-	if (n < 2)
+	if (n < 2 || !isfinite(stats_mean(x, n)))
 		return;
 	means = xcalloc(RESAMPLES, sizeof *means);
 	for (int b = 0; b < RESAMPLES; b++) {
@@ -146,7 +156,8 @@ void stats_bootstrap_mean(const double *x, size_t n, double level, uint64_t seed
 	}
 	/* a resample's spread is too small by sqrt((n-1)/n), and the normal tail by what t has more */
 	tail = stats_normal_cdf(sqrt((double)n / (double)(n - 1)) * stats_t_quantile((1 - level) / 2, (double)n - 1));
-	*low = stats_quantile(means, RESAMPLES, tail);
-	*high = stats_quantile(means, RESAMPLES, 1 - tail);
+	qsort(means, RESAMPLES, sizeof *means, ascending);
+	*low = quantile_of_sorted(means, RESAMPLES, tail);
+	*high = quantile_of_sorted(means, RESAMPLES, 1 - tail);
 	free(means);
 }

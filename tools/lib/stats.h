@@ -15,6 +15,6 @@ double stats_t_quantile(double p, double df);	/* its inverse, 0 < p < 1 */
 
 /* An interval for the mean at the level (0.95), by bootstrap over x: the expanded percentile interval (Hesterberg 2015,
  * "What teachers should know about the bootstrap"), which for few values is as wide as Student's t says it must be.
- * The same seed gives the same interval. NaN for n < 2. */
+ * The same seed gives the same interval. NaN for n < 2, and where a value is not finite. */
 void stats_bootstrap_mean(const double *x, size_t n, double level, uint64_t seed, double *low, double *high);
 #endif

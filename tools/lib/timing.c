@@ -44,8 +44,10 @@ struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t 
 		return r;
 	logs = xcalloc((size_t)t->n + 1, sizeof(*logs));
 	n = log_ratios(t, over, under, logs);
-	stats_bootstrap_mean(logs, n, 0.95, seed, &r.low, &r.high);
-	r = (struct ratio){ exp(stats_mean(logs, n)), exp(r.low), exp(r.high) };
+	if (isfinite(stats_mean(logs, n))) {	/* else there are placements in which a leg took no time */
+		stats_bootstrap_mean(logs, n, 0.95, seed, &r.low, &r.high);
+		r = (struct ratio){ exp(stats_mean(logs, n)), exp(r.low), exp(r.high) };
+	}
 	free(logs);
 	return r;
 }
