@@ -5,6 +5,7 @@
 #   make lint         gcc, clang, shellcheck make bench       throughput and memory of a filter
 #   make portable     bin/ for a host that lacks our shared libraries
 #   make bench-aa     whether the timer tells same from different; needs a GPU
+#   make tolerance         how far tolerances are from right and wrong submissions, on the CPU; tests/tolerance-gpu
 #   make check-reference   oracles against PyTorch, where that is installed
 #   make check-gpu         the exploit corpus, on a GPU
 #   make install, make clean
@@ -95,6 +96,11 @@ bench-aa: bench-prepare
 	tests/bench/aa run out/bench out/bench-aa
 check-reference: all
 	tests/reference
+tolerance: all
+	mkdir -p results/tolerance
+	for task in tasks/*/task.json; do \
+		task=$$(basename $$(dirname $$task)); \
+		D2K_BIN=$(abspath $(BIN)) pipelines/tolerance $$task >results/tolerance/$$task.jsonl; done
 check-gpu: all
 	D2K_BIN=$(abspath $(BIN)) tests/check-gpu
 
@@ -113,4 +119,4 @@ install: all
 	ln -sf $(foreach tool,$(notdir $(TOOLS)),../lib/d2k/bin/$(tool)) $(DESTDIR)$(PREFIX)/bin
 clean:
 	rm -rf build build-san bin
-.PHONY: all units demo check check-san lint bench bench-prepare bench-aa check-reference check-gpu portable install clean
+.PHONY: all units demo check check-san lint bench bench-prepare bench-aa check-reference tolerance check-gpu portable install clean

@@ -67,7 +67,7 @@ def compare(tensor: dict, got: torch.Tensor, ref: torch.Tensor) -> dict:
             distance = (steps(rounded(got, dtype)) - steps(rounded(ref, dtype))).abs()
             out["within_one_step"] = (distance <= 1).double().mean().item()
             out["equal"], out["steps"] = (distance == 0).double().mean().item(), int(distance.max())
-            out["ok"] &= out["within_one_step"] >= check["share"] and out["steps"] <= check["max"]
+            out["ok"] &= out["within_one_step"] >= check["share"] and out["steps"] <= check.get("max", out["steps"])
             out["ok"] &= out["equal"] >= check.get("equal", 0)
     return out
 

@@ -95,7 +95,7 @@ static void judge_steps(struct figure *f, const struct check *c, const struct pa
 	f->max_steps = (long long)c->max;
 	f->equal = 1 - (double)p->mismatch / all;
 	f->least_equal = c->equal;
-	f->ok = f->value >= c->share && !p->over_max && f->equal >= c->equal;
+	f->ok = f->value >= c->share && (!f->max_steps || !p->over_max) && f->equal >= c->equal;
 }
 
 static struct figure judge(const struct check *c, const struct partial *p, long long n)
@@ -162,7 +162,7 @@ static struct rule rule_of(const struct output *o, const struct partial *p)
 		else if (f->metric == METRIC_EXACT)
 			r.steps = 0;
 		else
-			r.steps = f->value < f->limit ? 1 : f->steps > f->max_steps ? f->max_steps : 0;
+			r.steps = f->value < f->limit ? 1 : f->max_steps && f->steps > f->max_steps ? f->max_steps : 0;
 		return r;
 	}
 	return none;
@@ -239,7 +239,8 @@ int compare_measures(const struct figure *f, struct measure m[MEASURES])
 		return n;
 	}
 	m[n++] = (struct measure){ "ulp.share", 1 - f->value, 1 - f->limit };
-	m[n++] = (struct measure){ "ulp.max", (double)f->steps, (double)f->max_steps };
+	if (f->max_steps)
+		m[n++] = (struct measure){ "ulp.max", (double)f->steps, (double)f->max_steps };
 	if (f->least_equal > 0)
 		m[n++] = (struct measure){ "ulp.equal", 1 - f->equal, 1 - f->least_equal };
 	return n;

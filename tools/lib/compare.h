@@ -17,7 +17,7 @@
 struct figure {
 	enum metric metric;
 	double value, limit;	/* ulp: share within one step, and the least share */
-	long long steps, max_steps;	/* ulp: largest distance, and the largest allowed */
+	long long steps, max_steps;	/* ulp: largest distance, and the largest allowed; 0: any */
 	double equal, least_equal;	/* ulp: share that is equal, and the least; 0: no condition */
 	double row_rms;			/* rows: the worst row's, and where that is worst, or -1 */
 	long long row_worst_at;

@@ -35,7 +35,7 @@ void compare_emit(struct buf *out, const struct instance *in, const struct outpu
 		emit_kgiven(out, "limit", o->figure[k].limit);
 		if (o->figure[k].metric == METRIC_ULP) {
 			emit_kint(out, "steps", o->figure[k].steps);
-			emit_kint(out, "max_steps", o->figure[k].max_steps);
+			emit_kcount(out, "max_steps", o->figure[k].max_steps ? o->figure[k].max_steps : -1);
 			emit_knum(out, "equal", o->figure[k].equal);
 			if (o->figure[k].least_equal > 0)
 				emit_kgiven(out, "least_equal", o->figure[k].least_equal);
@@ -80,7 +80,7 @@ static void add_steps(struct buf *out, const struct output *o, const struct figu
 		buf_addf(out, "%s%.6g %% equal (at least %.6g %%)", join, 100 * f->equal, 100 * f->least_equal);
 		join = ", ";
 	}
-	if (f->steps > f->max_steps)
+	if (f->max_steps && f->steps > f->max_steps)
 		buf_addf(out, "%sthe farthest %lld steps off (at most %lld)", join, f->steps, f->max_steps);
 }
 
@@ -110,7 +110,9 @@ static void add_reasons(struct buf *out, const struct output *o)
 		if (f->metric == METRIC_ULP)
 			add_steps(out, o, f);
 		else
-			buf_addf(out, "%s %.3g (at most %.3g)", metric_name[f->metric], f->value, f->limit);
+			buf_addf(out, "%s %.3g (at most %.3g)",
+				 f->metric == METRIC_ROWS ? "rfe of the worst row" : metric_name[f->metric], f->value,
+				 f->limit);
 	}
 }
 

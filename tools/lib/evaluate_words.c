@@ -48,7 +48,7 @@ static void add_metric(struct buf *out, const struct json *m)
 	if (isfinite(least_equal))
 		buf_addf(out, ", %.4f %% equal (at least %.4f %%)", 100 * json_get_num(m, "equal", NAN),
 			 100 * least_equal);
-	if (steps >= 0)
+	if (steps >= 0 && json_get_int(m, "max_steps", -1) >= 0)
 		buf_addf(out, ", none over %lld steps (at most %lld)", steps, json_get_int(m, "max_steps", -1));
 	buf_addstr(out, json_bool(json_get(m, "ok"), true) ? ";" : " FAILED;");
 }

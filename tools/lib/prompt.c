@@ -62,14 +62,17 @@ static void add_check(struct buf *out, const struct check *c)
 	case METRIC_ULP:
 		buf_addstr(out, "at least ");
 		prompt_number(out, 100 * c->share);
-		buf_addstr(out, " % of the elements within one step of the type, ");
+		buf_addstr(out, " % of the elements within one step of the type");
+		buf_addstr(out, c->equal > 0 || c->max > 0 ? ", " : "");
 		if (c->equal > 0) {
 			buf_addstr(out, "at least ");
 			prompt_number(out, 100 * c->equal);
-			buf_addstr(out, " % equal, ");
+			buf_addstr(out, c->max > 0 ? " % equal, " : " % equal");
 		}
-		buf_addstr(out, "none over ");
-		prompt_number(out, c->max);
+		if (c->max > 0) {
+			buf_addstr(out, "none over ");
+			prompt_number(out, c->max);
+		}
 		break;
 	}
 }

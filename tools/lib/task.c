@@ -101,13 +101,13 @@ static int read_param(struct task *t, const struct json *j, struct err *e)
 }
 
 /* {"metric": "rfe"|"rows"|"maxn", "max": x} or {"metric": "exact"} or {"metric": "ulp", "share": x, "max": n, "equal": x},
- * "equal" may be left out */
+ * "max" and "equal" of ulp may be left out */
 static int read_check(struct tensor *x, const struct json *j, struct err *e)
 {
 	static const char *const limit[] = { "metric", "max", NULL }, *const none[] = { "metric", NULL },
 		*const share[] = { "metric", "share", "max", "equal", NULL };
-	static const char *const *const keys[] = { [METRIC_RFE] = limit, [METRIC_ROWS] = limit, [METRIC_MAXN] = limit, [METRIC_EXACT] = none,
-						   [METRIC_ULP] = share };
+	static const char *const *const keys[] = { [METRIC_RFE] = limit, [METRIC_ROWS] = limit, [METRIC_MAXN] = limit,
+						   [METRIC_EXACT] = none, [METRIC_ULP] = share };
 	int metric = index_of(metric_name, NMETRICS, json_get_str(j, "metric"));
 	struct check *c = &x->check[x->nchecks];
 
@@ -119,7 +119,7 @@ static int read_check(struct tensor *x, const struct json *j, struct err *e)
 		return -1;
 	*c = (struct check){ (enum metric)metric, json_get_num(j, "max", 0), json_get_num(j, "share", 0),
 			     json_get_num(j, "equal", 0) };
-	if (metric != METRIC_EXACT && !(c->max > 0))
+	if (metric != METRIC_EXACT && (metric != METRIC_ULP || json_get(j, "max")) && !(c->max > 0))
 		return err_set(e, "'max' is not a number over 0");
 	if (metric == METRIC_ULP && !(c->share > 0 && c->share <= 1))
 		return err_set(e, "'share' is not a number over 0 and at most 1");

@@ -17,7 +17,7 @@ extern const char *const metric_name[];	/* "rfe" "rows" "maxn" "exact" "ulp" */
 /* One condition an output must meet; all of a tensor's must hold. */
 struct check {
 	enum metric metric;
-	double max;		/* rfe, rows, maxn: largest allowed figure; ulp: steps no element may exceed */
+	double max;		/* rfe, rows, maxn: largest allowed figure; ulp: steps no element may exceed; 0: no condition */
 	double share;		/* ulp: least share of elements within one step */
 	double equal;		/* ulp: least share of elements that are equal; 0: no condition */
 };
