@@ -82,15 +82,28 @@ static int wait_for_any(struct choice *x, int n, void (*waits)(const char *, voi
 	return got;
 }
 
+/* Which devices are in question: how many, from `first` on; -1 when there is none. */
+static int devices(int ordinal, int *first, struct err *e)
+{
+	int n = gpu_count(e);
+
+	*first = ordinal == CLAIM_ANY ? 0 : ordinal;
+	if (n == 0)
+		return err_set(e, "the CUDA driver has no device");
+	if (n > 0 && *first >= n)
+		return err_set(e, "there is no GPU %d: the CUDA driver has %d, counted from 0", ordinal, n);
+	return n < 0 || ordinal == CLAIM_ANY ? n : 1;
+}
+
 int claim_gpu(struct claim *c, int ordinal, void (*waits)(const char *what, void *ctx), void *ctx, struct err *e)
 {
-	int all = ordinal == CLAIM_ANY ? gpu_count(e) : 1, n, got;
+	int first, all = devices(ordinal, &first, e), n, got;
 	struct choice *x;
 
-	if (all <= 0)
-		return all < 0 ? -1 : err_set(e, "the CUDA driver has no device");
+	if (all < 0)
+		return -1;
 	x = xcalloc((size_t)all, sizeof(*x));
-	n = open_choices(x, ordinal == CLAIM_ANY ? 0 : ordinal, all, e);
+	n = open_choices(x, first, all, e);
 	got = n < 0 ? -1 : try_all(x, n, e);
 	if (n > 0 && got == n)
 		got = wait_for_any(x, n, waits, ctx, e);
