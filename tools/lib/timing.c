@@ -46,7 +46,7 @@ struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t 
 	n = log_ratios(t, over, under, logs);
 	if (isfinite(stats_mean(logs, n))) {	/* else there are placements in which a leg took no time */
 		stats_bootstrap_mean(logs, n, 0.95, seed, &r.low, &r.high);
-		r = (struct ratio){ exp(stats_mean(logs, n)), exp(r.low), exp(r.high) };
+		r = (struct ratio){ exp(stats_mean(logs, n)), exp(r.low - TIMING_GRAIN), exp(r.high + TIMING_GRAIN) };
 	}
 	free(logs);
 	return r;

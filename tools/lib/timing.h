@@ -36,6 +36,10 @@ struct timing {
 /* Ratios closer to 1 than this are never called different: what placements alone do is of that size. */
 #define TIMING_RESOLUTION 0.002
 
+/* An interval reaches this much further to either side: the resolution of events, 32 ns at both ends of a block of 400
+ * us, which no number of placements makes better. */
+#define TIMING_GRAIN 0.0002
+
 struct ratio {
 	double value, low, high;	/* 95 % interval over placements; NaN: not known */
 };
