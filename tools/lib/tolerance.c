@@ -151,7 +151,8 @@ static double used(const struct tolerance *t, const struct trial_run *r, int k)
 	return compare_used(&m);
 }
 
-struct finding tolerance_farthest(const struct tolerance *t, int submission, const uint64_t *seed, int condition)
+/* Of the runs of a submission (on one seed; NULL: on all) the one that comes farthest. */
+static struct finding farthest(const struct tolerance *t, int submission, const uint64_t *seed, int condition)
 {
 	struct finding f = { NULL, 0, -1 };
 
@@ -172,23 +173,13 @@ struct finding tolerance_counts(const struct tolerance *t, int submission, int c
 	struct finding least = { NULL, 0, INFINITY };
 
 	if (t->contender[submission].honest)
-		return tolerance_farthest(t, submission, NULL, condition);
+		return farthest(t, submission, NULL, condition);
 	for (size_t i = 0; i < t->nruns; i++)
 		if (t->run[i].submission == submission) {
-			struct finding f = tolerance_farthest(t, submission, &t->run[i].seed, condition);
+			struct finding f = farthest(t, submission, &t->run[i].seed, condition);
 
 			if (!least.run || f.used < least.used)
 				least = f;
 		}
 	return least;
-}
-
-int tolerance_shown_by(const struct tolerance *t, int submission)
-{
-	int best = 0;
-
-	for (int k = 1; k < t->nconditions; k++)
-		if (tolerance_counts(t, submission, k).used > tolerance_counts(t, submission, best).used)
-			best = k;
-	return best;
 }

@@ -69,14 +69,11 @@ struct finding {
 	int condition;
 	double used;			/* value over limit */
 };
-/* Of the runs of a submission (on one seed; NULL: on all) the one that comes farthest by a condition (-1: any). */
-struct finding tolerance_farthest(const struct tolerance *t, int submission, const uint64_t *seed, int condition);
-/* What counts of a submission: its farthest run if it is honest, else the seed on which its farthest is nearest. */
+/* What counts of a submission, by a condition (-1: any): its farthest run if it is honest, else the farthest run of the
+ * seed on which that is nearest. */
 struct finding tolerance_counts(const struct tolerance *t, int submission, int condition);
-/* The condition that shows a wrong submission best. */
-int tolerance_shown_by(const struct tolerance *t, int submission);
 
-/* Runs the records of the files (none: stdin) and prints the report. Each has a name (`id`), says whether it is meant to be right
- * (`honest`), and was built. The demand's `tolerance` is set. Returns the exit code. */
+/* Runs the records of the files (none: stdin) and prints the report. Each has a name (`id`), says whether it is meant
+ * to be right (`honest`), and was built. The demand's `tolerance` is set. Returns the exit code. */
 int tolerance_run(const char *task, const struct demand *d, double seconds_per_seed, char *const *files, int n);
 #endif

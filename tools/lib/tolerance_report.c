@@ -50,18 +50,17 @@ static void emit_finding(struct buf *out, const struct tolerance *t, const struc
 
 /* ---- conditions */
 
-/* By one condition: the honest submission that comes farthest, or, of the wrong ones that it shows best, the one that
- * it shows least. */
+/* By one condition: the honest submission that comes farthest; or, of the wrong ones that it shows where it counts, the
+ * one that it shows least. */
 static struct finding nearest(const struct tolerance *t, bool honest, int condition)
 {
 	struct finding best = { NULL, condition, 0 };
 
 	for (int s = 0; s < t->ncontenders; s++) {
-		struct finding f;
+		struct finding f = tolerance_counts(t, s, honest ? condition : -1);
 
-		if (t->contender[s].honest != honest || (!honest && tolerance_shown_by(t, s) != condition))
+		if (t->contender[s].honest != honest || f.condition != condition)
 			continue;
-		f = tolerance_counts(t, s, condition);
 		if (f.run && (!best.run || margin(honest, f.used) < margin(honest, best.used)))
 			best = f;
 	}
@@ -100,35 +99,42 @@ static bool report_condition(const struct tolerance *t, int k, struct buf *out)
 
 /* ---- submissions */
 
+/* By any condition. */
+static double most_used(const struct tolerance *t, const struct trial_run *r)
+{
+	double most = 0;
+
+	for (int k = 0; k < t->nconditions; k++) {
+		struct measure m = t->condition[k].measure;
+
+		m.value = r->value[k];
+		most = fmax(most, compare_used(&m));
+	}
+	return most;
+}
+
+static bool alike(const struct trial_run *a, const struct trial_run *b)
+{
+	return a->submission == b->submission && !strcmp(a->workload, b->workload);
+}
+
 /* The margin on each workload alone, on the seed where it is least. */
 static void emit_workloads(struct buf *out, const struct tolerance *t, int submission)
 {
-	bool honest = t->contender[submission].honest;
-
 	emit_key(out, "workloads");
 	emit_open(out, '{');
 	for (size_t i = 0; i < t->nruns; i++) {
-		const char *workload = t->run[i].workload;
+		const struct trial_run *r = &t->run[i];
 		double least = INFINITY;
-		bool first = t->run[i].submission == submission;
+		bool first = true;
 
-		for (size_t k = 0; k < t->nruns; k++) {
-			const struct trial_run *r = &t->run[k];
-			double most = 0;
-
-			if (r->submission != submission || strcmp(r->workload, workload))
-				continue;
-			first &= k >= i;
-			for (int j = 0; j < t->nconditions; j++) {
-				struct measure m = t->condition[j].measure;
-
-				m.value = r->value[j];
-				most = fmax(most, compare_used(&m));
+		for (size_t k = 0; k < t->nruns; k++)
+			if (alike(&t->run[k], r)) {
+				first &= k >= i;
+				least = fmin(least, margin(t->contender[submission].honest, most_used(t, &t->run[k])));
 			}
-			least = fmin(least, margin(honest, most));
-		}
-		if (first)
-			emit_brief(out, workload, least);
+		if (r->submission == submission && first)
+			emit_brief(out, r->workload, least);
 	}
 	emit_close(out, '}');
 }
