@@ -53,8 +53,7 @@ static void test_ratio(void)
 	is_num(timing_ns(t, LEG_BASELINE), 50, "the median over all blocks");
 	ok(near(a.value, 4), "a ratio: the geometric mean of the placements' medians, however many rounds each has: %.17g",
 	   a.value);
-	ok(a.low < 4 && a.high > 4 && a.low >= 2 && a.high <= 8, "within its interval, within the placements: %g to %g",
-	   a.low, a.high);
+	ok(a.low > 0 && a.low < 4 && a.high > 4, "within its interval: %g to %g", a.low, a.high);
 	b = timing_ratio(t, LEG_BASELINE, LEG_CANDIDATE, 1);
 	ok(a.low == b.low && a.high == b.high, "which the seed determines");
 	b = timing_ratio(t, LEG_CANDIDATE, LEG_BASELINE, 1);

@@ -72,6 +72,18 @@ double stats_normal_cdf(double z)
 	return 0.5 * erfc(-z / sqrt(2));
 }
 
+double stats_normal_quantile(double p)
+{
+	double low = -40, high = 40;
+
+	for (int i = 0; i < 100; i++) {
+		double middle = (low + high) / 2;
+
+		*(stats_normal_cdf(middle) < p ? &low : &high) = middle;
+	}
+	return (low + high) / 2;
+}
+
 /* The continued fraction of the incomplete beta function, by Lentz's method. */
 static double beta_fraction(double a, double b, double x)
 {
@@ -143,10 +155,10 @@ void stats_bootstrap_mean(const double *x, size_t n, double level, uint64_t seed
 {
 	enum { RESAMPLES = 10000 };
 	struct rng rng = { seed };
-	double *means, tail;
+	double *means, mean = stats_mean(x, n), tail = (1 - level) / 2, stretch;
 
 	*low = *high = NAN;
-	if (n < 2 || !isfinite(stats_mean(x, n)))
+	if (n < 2 || !isfinite(mean))
 		return;
 	means = xcalloc(RESAMPLES, sizeof *means);
 	for (int b = 0; b < RESAMPLES; b++) {
@@ -154,10 +166,9 @@ void stats_bootstrap_mean(const double *x, size_t n, double level, uint64_t seed
 			means[b] += x[rng_below(&rng, (int)n)];
 		means[b] /= (double)n;
 	}
-	/* a resample's spread is too small by sqrt((n-1)/n), and the normal tail by what t has more */
-	tail = stats_normal_cdf(sqrt((double)n / (double)(n - 1)) * stats_t_quantile((1 - level) / 2, (double)n - 1));
 	qsort(means, RESAMPLES, sizeof *means, ascending);
-	*low = quantile_of_sorted(means, RESAMPLES, tail);
-	*high = quantile_of_sorted(means, RESAMPLES, 1 - tail);
+	stretch = sqrt((double)n / (double)(n - 1)) * stats_t_quantile(tail, (double)n - 1) / stats_normal_quantile(tail);
+	*low = mean + stretch * (quantile_of_sorted(means, RESAMPLES, tail) - mean);
+	*high = mean + stretch * (quantile_of_sorted(means, RESAMPLES, 1 - tail) - mean);
 	free(means);
 }
