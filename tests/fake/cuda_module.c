@@ -87,7 +87,7 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
 	ENTER_CONTEXT();
 	entry = dlsym(m->handle, name);
 	if (!entry)
-		return FAKE_ERROR_NOT_FOUND;
+		return CUDA_ERROR_NOT_FOUND;
 	snprintf(sizes, sizeof(sizes), "%.240s_params", name);
 	*f = calloc(1, sizeof(**f));
 	if (!*f)
@@ -95,7 +95,7 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
 	**f = (struct CUfunc_st){ .module = m, .entry = entry, .shared_max = SHARED_DEFAULT, .next = m->functions,
 				  .sizes = m->kernels ? dlsym(m->handle, sizes) : NULL };
 	m->functions = *f;
-	return m->kernels && !(*f)->sizes ? FAKE_ERROR_NOT_FOUND : CUDA_SUCCESS;
+	return m->kernels && !(*f)->sizes ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
 CUresult cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset, size_t *size)

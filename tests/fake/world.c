@@ -66,7 +66,9 @@ void fake_state_at(double ns, struct fake_state *s)
 	}
 }
 
-/* "cuMemAlloc_v2=2@3", "*=46@500+" */
+static int lost;	/* the code with which everything fails from now on */
+
+/* "cuMemAlloc_v2=2@3", "*=46@500+", "cuGraphLaunch=46@1!" */
 static int failure(const char *rule, const char *function, long count, long total)
 {
 	char name[64];
@@ -82,6 +84,8 @@ static int failure(const char *rule, const char *function, long count, long tota
 		return 0;
 	if (any)
 		count = total;
+	if (rule[end] == '!' && count >= at)
+		lost = code;
 	return count == at || (rule[end] == '+' && count > at) ? code : 0;
 }
 
@@ -113,7 +117,7 @@ int fake_failure(const char *function)
 	snprintf(call[i].name, sizeof(call[i].name), "%s", function);
 	call[i].count++;
 	total++;
-	while (*p) {
+	while (*p && !lost) {
 		int code = failure(p, function, call[i].count, total);
 
 		if (code)
@@ -121,7 +125,7 @@ int fake_failure(const char *function)
 		p += strcspn(p, " ");
 		p += strspn(p, " ");
 	}
-	return 0;
+	return lost;
 }
 
 static double uniform(unsigned long long *state)

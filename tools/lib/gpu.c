@@ -285,9 +285,10 @@ void *gpu_function(struct gpu *g, void *module, const char *name, struct err *e)
 {
 	CUfunction f;
 
-	if (!CALL(g, NULL, cuModuleGetFunction, &f, module, name))
+	if (!CALL(g, e, cuModuleGetFunction, &f, module, name))
 		return f;
-	err_set(e, "the module has no kernel '%s'", name);
+	if (g->last == CUDA_ERROR_NOT_FOUND)
+		err_set(e, "the module has no kernel '%s'", name);
 	return NULL;
 }
 
