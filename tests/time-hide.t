@@ -32,7 +32,7 @@ is "$(jq '.time.workloads[0].timing.examined > 0' out)" true 'some of its timed 
 # a set is followed by some 4 KiB of guard, then by nobody's memory
 behind='((char *)y)[4 * n + 30000]'
 does "$behind ^= 1;" wrong 'right when checked, wrong when timed: .*wrote outside of its buffers' 'writing between sets'
-does "if ($behind == 77) EACH y[i] = 0; $behind = 77;" wrong 'wrote outside of its buffers' 'counting between sets'
+does "if ($behind == 77) EACH y[i] = 0; $behind = 77;" wrong 'wrote outside of its buffers|output y' 'counting between sets'
 does 'if (load > 2) ((char *)y)[4 * n + 4000] ^= 1;' wrong 'wrong when timed: wrote past the end of y' 'writing into a guard band, but not when checked'
 does 'if (load > 2) y[n - 1] = -y[n - 1];' wrong 'wrong when timed: output y: 1 of 1000 elements wrong' 'one element wrong, but not when checked'
 does 'if (load > 2) x[7] = 0;' wrong 'wrong when timed: .*changed the input x' 'an input changed, but not when checked'
