@@ -88,13 +88,13 @@ int set_pristine(const struct layout *l, struct set *p, const struct set *of, st
 
 /* ---- guard bands */
 
-enum { BAND_WORDS = SET_GUARD / 8 + 2 };
+enum { BAND_WORDS = (SET_GUARD + SET_ALIGN) / 8 + 2 };
 
-/* The band that begins at `from`; its result goes to row number `row` of out. */
+/* The band that begins at `from`, up to where the next buffer may begin; its result goes to row number `row` of out. */
 static int check_band(const struct layout *l, const struct set *s, size_t from, uint64_t out, int row, struct err *e)
 {
 	struct band b = { .p = (const u64 *)(uintptr_t)s->base, .seed = s->poison, .from = (i64)from,
-			  .to = (i64)(from + SET_GUARD),
+			  .to = (i64)round_up(from + SET_GUARD, SET_ALIGN),
 			  .out = (u64 *)(uintptr_t)(out + (uint64_t)row * BAND_WORDS * 8) };
 
 	return engine_run(l->in->engine, "check_band", &b, (b.to + 7) / 8 - b.from / 8, e);
