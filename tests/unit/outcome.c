@@ -104,7 +104,7 @@ static void test_ends(void)
 	     RIGHT("c", "1", "1"), "X");
 	ENDS("killed in the second", "timeout", "b: not done after 1 s", "correct timeout not_run", "L", "B a",
 	     RIGHT("a", "1", "1"), "B b");
-	ENDS("killed before the first", "timeout", "not done after 1 s", "not_run not_run not_run", "L");
+	ENDS("killed before the first", "tool_error", "not done after 1 s", "not_run not_run not_run", "L");
 	ENDS("the first that is not right is named", "fault", "b: why", "correct fault not_run", RIGHT("a", "1", "1"),
 	     WRONG("b", "fault"), "X");
 	ENDS("the whole is stale", "stale", "built for another version", "not_run not_run not_run", "L",

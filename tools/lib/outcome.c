@@ -163,8 +163,8 @@ void outcome_close(struct outcome *o, int i, enum time_status missing, const cha
 			o->workload[k].message = xstrdup(why);
 			o->ended = true;
 		}
-	if (i < 0 && !o->ended && !o->again.len) {	/* not even a word about the first workload */
-		o->status = missing;
+	if (i < 0 && !o->ended && !o->again.len) {	/* in no workload: nothing of the candidate's ran */
+		o->status = TIME_TOOL_ERROR;
 		keep(&o->reason, why);
 	}
 }
