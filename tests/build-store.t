@@ -40,7 +40,7 @@ for _ in 1 2 3 4 5; do
 	took=$((${EPOCHREALTIME//[.,]/} - start))
 	best=$((took < best ? took : best))
 done
-ok test "$best" -lt 100000 -- "in under 100 ms ($((best / 1000)) ms)"
+ok test "$best" -lt 500000 -- "in less time than Python takes to start, even on a busy machine ($((best / 1000)) ms)"
 D2K_PYTHON=/nonexistent run d2k-build in.jsonl
 exits 1 'another Python is another build'
 like "$(<err)" 'cannot find Python' 'which needs that Python'
