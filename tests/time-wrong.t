@@ -44,7 +44,7 @@ does 'static float first; if (call == 1) first = x[0]; EACH y[i] = factor * x[i]
 
 # ---- when timed
 does "if (call < 5) EACH y[i] = factor * x[i];" "${timed}output y: " 'right in the first calls'
-does "if (load < 4 || call < 2) EACH y[i] = factor * x[i];" "${timed}output y: " 'right until some placement, and in the first call there'
+does "if (load < 2 || call < 2) EACH y[i] = factor * x[i];" "${timed}output y: " 'right when checked, and in the first call of each placement'
 does "EACH y[i] = factor * x[i]; if (call > 5) y[n / 2] += 1e-3f;" "${timed}output y: 1 of 8000 elements" 'one element, in later calls'
 does "EACH if (call < 5 || i) y[i] = factor * x[i];" "${timed}output y: 1 of 8000 elements" 'an element left as it was, in later calls'
 does "EACH y[i] = factor * x[i]; if (call > 5) y[n + 1] = 1;" "${timed}wrote past the end of y" 'behind an output, in later calls'
