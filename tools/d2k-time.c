@@ -127,16 +127,15 @@ static bool times_own(const struct entry *x, int leg)
 
 static void emit_seeds(struct buf *out, const struct job *j)
 {
-	char text[32] = "";
-
 	emit_key(out, "seeds");
 	emit_open(out, '[');
-	for (int i = 0; i < j->nseeds; i++) {
-		snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)j->seeds[i]);
-		emit_str(out, text);
-	}
+	for (int i = 0; i < j->nseeds; i++)
+		emit_seed(out, j->seeds[i]);
 	emit_close(out, ']');
-	emit_kstr(out, "fresh_seed", j->nseeds ? text : NULL);
+	if (j->nseeds)
+		emit_kseed(out, "fresh_seed", job_fresh_seed(j));
+	else
+		emit_knull(out, "fresh_seed");
 }
 
 static void emit_section(struct buf *out, const struct entry *x)

@@ -92,6 +92,14 @@ void emit_int(struct buf *b, long long x)
 	buf_addf(b, "%lld", x);
 }
 
+void emit_seed(struct buf *b, uint64_t seed)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)seed);
+	emit_str(b, text);
+}
+
 void emit_bool(struct buf *b, bool x)
 {
 	comma(b);
@@ -155,6 +163,12 @@ void emit_kcount(struct buf *b, const char *key, long long x)
 		emit_knull(b, key);
 	else
 		emit_kint(b, key, x);
+}
+
+void emit_kseed(struct buf *b, const char *key, uint64_t seed)
+{
+	emit_key(b, key);
+	emit_seed(b, seed);
 }
 
 void emit_kbool(struct buf *b, const char *key, bool x)

@@ -9,6 +9,7 @@
 #include "buf.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 void emit_open(struct buf *b, char bracket);	/* '{' or '[' */
 void emit_close(struct buf *b, char bracket);	/* '}' or ']' */
@@ -17,6 +18,7 @@ void emit_str(struct buf *b, const char *s);
 void emit_strn(struct buf *b, const char *s, size_t n);
 void emit_num(struct buf *b, double x);
 void emit_int(struct buf *b, long long x);
+void emit_seed(struct buf *b, uint64_t seed);	/* "0x00000000000000ff" */
 void emit_bool(struct buf *b, bool x);
 void emit_null(struct buf *b);
 /* JSON text made elsewhere, copied byte for byte. */
@@ -31,6 +33,7 @@ void emit_kgiven(struct buf *b, const char *key, double x);
 void emit_kint(struct buf *b, const char *key, long long x);
 /* Whole and not negative; a negative one means that it is not known: null. */
 void emit_kcount(struct buf *b, const char *key, long long x);
+void emit_kseed(struct buf *b, const char *key, uint64_t seed);
 void emit_kbool(struct buf *b, const char *key, bool x);
 void emit_knull(struct buf *b, const char *key);
 void emit_kraw(struct buf *b, const char *key, const char *json, size_t n);

@@ -21,14 +21,11 @@
 /* {"task","workload","uuid","seed":"0x..","chosen":[..],"bundle":{..}} */
 static void write_job(const struct encore_job *j, struct buf *out)
 {
-	char seed[32];
-
-	snprintf(seed, sizeof(seed), "0x%016llx", (unsigned long long)j->seed);
 	emit_open(out, '{');
 	emit_kstr(out, "task", j->task);
 	emit_kstr(out, "workload", j->workload);
 	emit_kstr(out, "uuid", j->uuid);
-	emit_kstr(out, "seed", seed);
+	emit_kseed(out, "seed", j->seed);
 	emit_key(out, "chosen");
 	emit_open(out, '[');
 	for (int i = 0; i < j->steps; i++)

@@ -161,15 +161,14 @@ static int write_index(const struct view *v, const char *dir, struct err *e)
 {
 	const struct task *t = v->in.task;
 	const struct workload *w = v->in.workload;
-	char *path = xasprintf("%s/index.json", dir), seed[32];
+	char *path = xasprintf("%s/index.json", dir);
 	struct buf b = BUF_INIT;
 	int rc = 0;
 
-	snprintf(seed, sizeof(seed), "0x%016llx", (unsigned long long)v->set.seed);
 	emit_open(&b, '{');
 	emit_kstr(&b, "task", t->name);
 	emit_kstr(&b, "workload", w->id);
-	emit_kstr(&b, "seed", seed);
+	emit_kseed(&b, "seed", v->set.seed);
 	emit_kraw(&b, "params", w->params, strlen(w->params));
 	emit_key(&b, "tensors");
 	emit_open(&b, '[');

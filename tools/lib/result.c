@@ -105,13 +105,13 @@ static void emit_variants(struct buf *out, const struct result *r)
 
 void result_emit(struct buf *out, const struct result *r, const struct instance *in)
 {
-	char seed[32];
-
-	snprintf(seed, sizeof(seed), "0x%016llx", (unsigned long long)r->seed);
 	emit_open(out, '{');
 	emit_kstr(out, "id", r->id);
 	emit_kstr(out, "status", time_status_name[r->status]);
-	emit_kstr(out, "seed", r->has_seed ? seed : NULL);
+	if (r->has_seed)
+		emit_kseed(out, "seed", r->seed);
+	else
+		emit_knull(out, "seed");
 	emit_kstr(out, "message", r->message.len ? r->message.data : NULL);
 	emit_key(out, "outputs");
 	emit_open(out, '[');

@@ -14,12 +14,10 @@ void tolerance_tell(int fd, const struct result *r, uint64_t seed)
 {
 	struct measure m[MEASURES];
 	struct buf b = BUF_INIT;
-	char text[32];
 
-	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)seed);
 	emit_open(&b, '{');
 	emit_kstr(&b, "workload", r->id);
-	emit_kstr(&b, "seed", text);
+	emit_kseed(&b, "seed", seed);
 	emit_kstr(&b, "status", time_status_name[r->status]);
 	emit_kstr(&b, "message", r->message.len ? r->message.data : NULL);
 	emit_key(&b, "values");

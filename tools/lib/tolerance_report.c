@@ -15,17 +15,6 @@ static void emit_brief(struct buf *out, const char *key, double x)
 	emit_kgiven(out, key, strtod(text, NULL));
 }
 
-static void emit_seed(struct buf *out, const char *key, uint64_t seed)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)seed);
-	if (key)
-		emit_kstr(out, key, text);
-	else
-		emit_str(out, text);
-}
-
 /* How far off the limit, to the side where it should be; infinite when nothing is off, or not finite. */
 static double margin(bool honest, double used)
 {
@@ -45,7 +34,7 @@ static void emit_finding(struct buf *out, const struct tolerance *t, const struc
 	emit_brief(out, "margin", margin(c->honest, f->used));
 	emit_brief(out, "value", f->run->value[f->condition]);
 	emit_kstr(out, "workload", f->run->workload);
-	emit_seed(out, "seed", f->run->seed);
+	emit_kseed(out, "seed", f->run->seed);
 }
 
 /* ---- conditions */
@@ -186,7 +175,7 @@ static int emit_head(struct buf *out, const struct tolerance *t, const struct to
 	emit_key(out, "seeds");
 	emit_open(out, '[');
 	for (int i = 0; i < p->nseeds; i++)
-		emit_seed(out, NULL, p->seeds[i]);
+		emit_seed(out, p->seeds[i]);
 	emit_close(out, ']');
 	emit_close(out, '}');
 	buf_addch(out, '\n');
