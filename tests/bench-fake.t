@@ -2,7 +2,6 @@
 # The benchmarks of the timer, run with a GPU and a PyTorch that are not there: what they write, and that they notice what is
 # wrong.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
 t_dir

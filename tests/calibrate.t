@@ -3,7 +3,6 @@
 # not there (tests/fake), and on the one that is, if there is one.
 # shellcheck disable=SC2317 # functions are called through ok
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
 t_dir

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# d2k-time on a GPU that is not there (tests/fake/README.md). To be read after lib.sh and time.sh.
+# d2k-time on a GPU that is not there (tests/fake/README.md). To be read after lib.sh; reads time.sh.
+. "$D2K_ROOT/tests/time.sh"
 # what a driver holds for a process goes away with it: no leak
 export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
 
@@ -8,6 +9,13 @@ fake_gpu() {
 	export LD_LIBRARY_PATH=$D2K_BUILD/tests/fake D2K_NVRTC=$D2K_BUILD/tests/fake/libnvrtc.so D2K_LOCKS=$PWD
 	# small, because each call is made by the host
 	sed -i 's/"N": 1000000/"N": 1000/' root/workloads/twice.jsonl
+}
+
+# fake_dir: a scratch folder (t_dir) with the root of time_root and the fake device
+fake_dir() {
+	t_dir
+	time_root
+	fake_gpu
 }
 
 # fake_few: of the tier bench so large that there are few sets and calls; the host is done soonest. A call takes 64000 ns

@@ -2,7 +2,6 @@
 # d2k-time --profile and --sanitize: on a GPU that is not there, with scripts for ncu and compute-sanitizer; without a GPU; and
 # what happens when the vendor's programs are missing, fail or lie.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
 t_dir

@@ -2,12 +2,9 @@
 # d2k-time when the driver, the device, the disk or the tool itself fails, on a GPU that is not there: that is never said to
 # be the submission's doing, what is its doing is said to be, and the records behind are processed as if nothing had happened.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
-t_dir
-time_root
-fake_gpu
+fake_dir
 fake_few
 fake_peaks 0
 export FAKE_FAIL_ONCE=$PWD/once

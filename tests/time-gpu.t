@@ -2,12 +2,9 @@
 # What d2k-time says of times: ratios, intervals and verdicts, what ends a run, and what it does not take for a time. On a GPU
 # that is not there, whose kernels take as long as they say.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
-t_dir
-time_root
-fake_gpu
+fake_dir
 fake_few
 fake_peaks 0
 fake_kernel right 80000 'EACH y[i] = factor * x[i];'

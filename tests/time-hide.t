@@ -1,12 +1,9 @@
 #!/bin/bash
 # What a kernel could hide in memory, and what it may do to the tool, on a GPU that is not there.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
-t_dir
-time_root
-fake_gpu
+fake_dir
 fake_kernel right 10000 'EACH y[i] = factor * x[i];'
 
 # comes STATUS REASON NAME [OPTION...]: the record in `in`

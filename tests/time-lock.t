@@ -2,12 +2,9 @@
 # One d2k-time at a time on a GPU: waiting in line, any of several GPUs, and how the wait ends. On GPUs that are not there.
 # shellcheck disable=SC2317 # functions are called through until_
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
-t_dir
-time_root
-fake_gpu
+fake_dir
 export FAKE_DEVICES=2
 fake_peaks 0 1
 

@@ -2,12 +2,9 @@
 # Kernels that are wrong, that write where they must not, or that do their work only now and then, on a GPU that is not there.
 # (What could be hidden in memory between calls: time-hide.t.)
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
-t_dir
-time_root
-fake_gpu
+fake_dir
 fake_few
 fake_peaks 0
 fake_kernel right 80000 'EACH y[i] = factor * x[i];'

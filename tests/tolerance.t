@@ -1,8 +1,7 @@
 #!/bin/bash
-# How far tolerances are from right and wrong submissions: the report, on a small task; that the probes of each task with a
-# report in results/tolerance fail and its honest ones pass; and that the report is of the task as it is.
+# How far tolerances are from right and wrong submissions: the report, on a small task; that each task's probes fail and
+# its honest ones pass; and that the reports in results/tolerance are of the tasks as they are.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/time.sh"
 # shellcheck source=fake.sh
 . "$D2K_ROOT/tests/fake.sh"
 t_dir
@@ -35,8 +34,8 @@ as_built() {
 }
 
 # The tasks themselves, on one seed. All three at once would be slower: the interpreter has all cores.
-for report in "$project"/results/tolerance/*.jsonl; do
-	task=$(basename "$report" .jsonl)
+for dir in "$project"/tasks/*/; do
+	task=$(basename "$dir") report=$project/results/tolerance/$(basename "$dir").jsonl
 	"$pipeline" --records "$task" >records
 	as_built <records >built
 	ok test "$(jq -s 'map(select(.honest == false)) | length' records)" -ge 4 -- "$task: at least four wrong submissions"
