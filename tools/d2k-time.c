@@ -193,16 +193,6 @@ static enum filter_result fail(struct entry *x, struct buf *out, enum time_statu
 	return finish(x, out);
 }
 
-static void say_wait(const char *what)
-{
-	warn("waiting for %s", what);
-}
-
-static void say_measure(void)
-{
-	warn("measuring what the GPU can do at most, once");
-}
-
 static struct demand demand(void)
 {
 	return (struct demand){ .cpu = on_cpu(), .device = gpu_number(), .tier = tier(), .workloads = o.workloads,
@@ -216,8 +206,7 @@ static enum filter_result run(struct entry *x, struct buf *out)
 	struct err e = { "" };
 	struct demand d = demand();
 	enum time_status status = subject_open(&x->subject, x->r, x->build, &d, &e);
-	struct work work = { .subject = &x->subject, .outcome = &x->outcome, .cpu = on_cpu(), .timeout = o.timeout,
-			     .waits = say_wait, .measures = say_measure };
+	struct work work = { .subject = &x->subject, .outcome = &x->outcome, .cpu = on_cpu(), .timeout = o.timeout };
 	int rc;
 
 	outcome_init(&x->outcome, &x->subject.job);

@@ -6,6 +6,7 @@
  * done with the submission's kernels, so that a profiler that skips the first --calls calls sees the same number again.
  * Where a record has been timed, autotuned steps launch what was chosen then. Nothing is checked here. */
 #include "bundle.h"
+#include "choice.h"
 #include "claim.h"
 #include "clock.h"
 #include "emit.h"
@@ -63,14 +64,7 @@ static void choose(struct bench *b, const struct json *time, const char *id)
 
 	while (w && (!json_get_str(w, "id") || strcmp(json_get_str(w, "id"), id)))
 		w = json_next(w);
-	for (const struct json *v = json_first(json_path(w, "variants.candidate")); v; v = json_next(v))
-		for (const struct json *s = json_first(json_get(v, "steps")); s; s = json_next(s)) {
-			long long step = json_int(s, -1), chosen = json_get_int(v, "chosen", -1);
-
-			if (step >= 0 && step < b->replay.plan->nsteps && chosen >= 0 &&
-			    chosen < b->replay.plan->steps[step].nvariants)
-				b->replay.chosen[step] = (int)chosen;
-		}
+	choice_apply(&b->replay, json_path(w, "variants.candidate"));	/* none, as a rule */
 }
 
 /* As many sets as exceed L2 four times, each with inputs of its own. */

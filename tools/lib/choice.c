@@ -1,6 +1,5 @@
 /* Choices in the store: the objects that walk_choose() makes, in an array. */
 #include "choice.h"
-#include "json.h"
 #include "store.h"
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +36,7 @@ static int apply(struct replay *r, const struct json *object)
 	return 0;
 }
 
-static int apply_all(struct replay *r, const struct json *array)
+int choice_apply(struct replay *r, const struct json *array)
 {
 	for (const struct json *j = json_first(array); j; j = json_next(j))
 		if (apply(r, j))
@@ -59,7 +58,7 @@ bool choice_load(const struct gpu_info *device, struct replay *r, struct buf *ob
 	key_of(device, r, key);
 	if (store_get("choice", key, &text, &ignored) == 1)
 		array = json_parse(text.data, text.len, &ignored);
-	found = array && !apply_all(r, array);
+	found = array && !choice_apply(r, array);
 	if (found)
 		buf_add(objects, text.data + 1, text.len - 2);	/* without the brackets */
 	else

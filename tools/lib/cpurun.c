@@ -225,8 +225,9 @@ int cpurun(const struct job *job, const char *source, int i, int fd)
 	}
 	if (job->tolerance)
 		tell_seeds(&b, fd);
-	for (int n = 0; n < job->nseeds && b.r.status == TIME_CORRECT && !job->tolerance; n++)
-		run_seed(&b, n);
+	else
+		for (int n = 0; n < job->nseeds && b.r.status == TIME_CORRECT; n++)
+			run_seed(&b, n);
 	result_emit(&json, &b.r, &b.in);
 	progress_say(fd, PROGRESS_RESULT, json.data);
 	return 0;

@@ -12,15 +12,10 @@ enum {
 	SETS_PER_WITNESS = 8,
 };
 
-static size_t round_up(size_t n, size_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
 /* Room for tensor number i in a backup. */
 static size_t kept_bytes(const struct layout *l, int i)
 {
-	return round_up(l->tensor[i].bytes, SET_ALIGN);
+	return set_round_up(l->tensor[i].bytes, SET_ALIGN);
 }
 
 void pool_init(struct pool *p, const struct layout *l, struct gpu *g)
@@ -77,7 +72,7 @@ static int take(struct pool *p, size_t bytes, struct rng *rng, struct err *e)
 
 	if (gpu_alloc(p->gpu, (size_t)PAGE * (size_t)(1 + rng_below(rng, WEDGES)), &wedge, e))
 		return -1;
-	p->bytes = round_up(bytes, PAGE);
+	p->bytes = set_round_up(bytes, PAGE);
 	rc = gpu_alloc(p->gpu, p->bytes, &p->arena, e);
 	gpu_free(p->gpu, wedge);
 	return rc;

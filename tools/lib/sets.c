@@ -5,16 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t round_up(size_t n, size_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
 size_t slot_pack(struct slot *s, const size_t *bytes, int n, size_t start)
 {
 	for (int i = 0; i < n; i++) {
 		s[i] = (struct slot){ start, bytes[i] };
-		start = round_up(start + bytes[i] + SET_GUARD, SET_ALIGN);
+		start = set_round_up(start + bytes[i] + SET_GUARD, SET_ALIGN);
 	}
 	return start;
 }
@@ -25,7 +20,7 @@ void layout_init(struct layout *l, struct instance *in, size_t scratch_bytes)
 
 	*l = (struct layout){ .in = in, .tensor = xcalloc((size_t)n, sizeof(*l->tensor)) };
 	l->scratch = slot_pack(l->tensor, in->bytes, n, SET_GUARD);
-	l->size = round_up(l->scratch + scratch_bytes + SET_GUARD, SET_ALIGN);
+	l->size = set_round_up(l->scratch + scratch_bytes + SET_GUARD, SET_ALIGN);
 }
 
 void layout_release(struct layout *l)
@@ -94,7 +89,7 @@ enum { BAND_WORDS = (SET_GUARD + SET_ALIGN) / 8 + 2 };
 static int check_band(const struct layout *l, const struct set *s, size_t from, uint64_t out, int row, struct err *e)
 {
 	struct band b = { .p = (const u64 *)(uintptr_t)s->base, .seed = s->poison, .from = (i64)from,
-			  .to = (i64)round_up(from + SET_GUARD, SET_ALIGN),
+			  .to = (i64)set_round_up(from + SET_GUARD, SET_ALIGN),
 			  .out = (u64 *)(uintptr_t)(out + (uint64_t)row * BAND_WORDS * 8) };
 
 	return engine_run(l->in->engine, "check_band", &b, (b.to + 7) / 8 - b.from / 8, e);

@@ -9,6 +9,11 @@
 
 enum { SET_ALIGN = 512, SET_GUARD = 4096 };
 
+static inline size_t set_round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
 struct slot {
 	size_t offset, bytes;
 };

@@ -2,7 +2,7 @@
 #include "site.h"
 #include "clock.h"
 
-#define EXAM_SHARE 0.15	/* of the timing's seconds may go into examining more than one run a placement */
+#define FURTHER_SHARE 0.15	/* of the timing's seconds may go into examining further runs of a placement */
 
 /* Half of the first witnesses are the fresh one; all others are drawn from those timed, without repetition. */
 int site_keep(struct site *s, int fresh, struct err *e)
@@ -53,7 +53,7 @@ int site_look_back(struct site *s, struct err *e)
 	if (s->pool.strays)
 		rc = wrong(s, s->pool.witness[0].seed, "wrote outside of its buffers", e);
 	for (int i = 0; i < s->pool.witnesses && !rc; i++) {
-		if (i && s->exam_seconds > EXAM_SHARE * (clock_now() - s->timing.began))
+		if (i && s->exam_seconds > FURTHER_SHARE * (clock_now() - s->timing.began))
 			break;
 		rc = examine(s, &s->pool.witness[i], e);
 		s->exam_seconds = before + clock_now() - start;

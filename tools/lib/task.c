@@ -238,9 +238,9 @@ static int read_oracle(struct task *t, const struct json *j, struct err *e)
 	return json_get(j, "product") ? read_product(s, j, e) : read_stage(s, j, e);
 }
 
-static void *array_for(const struct json *j, const char *key, const char *or, size_t size)
+static void *array_for(const struct json *j, const char *key, size_t size)
 {
-	return xcalloc((size_t)json_len(json_get(j, key)) + (size_t)json_len(json_get(j, or)) + 1, size);
+	return xcalloc((size_t)json_len(json_get(j, key)) + 1, size);
 }
 
 static int read_task(struct task *t, const struct json *j, const char *name, struct err *e)
@@ -249,10 +249,11 @@ static int read_task(struct task *t, const struct json *j, const char *name, str
 					    "generate", "oracle", "bytes", "flops", "flop_unit", "source", NULL };
 	static const char *const units[] = { "bf16", "fp16", "tf32", "fp8", "int8", "fp32", "fp64" };
 
-	t->tensors = array_for(j, "tensors", "", sizeof *t->tensors);
-	t->temps = array_for(j, "draws", "temps", sizeof *t->temps);
-	t->generate = array_for(j, "generate", "", sizeof *t->generate);
-	t->oracle = array_for(j, "oracle", "", sizeof *t->oracle);
+	t->tensors = array_for(j, "tensors", sizeof *t->tensors);
+	t->temps = xcalloc((size_t)json_len(json_get(j, "draws")) + (size_t)json_len(json_get(j, "temps")) + 1,
+			   sizeof *t->temps);
+	t->generate = array_for(j, "generate", sizeof *t->generate);
+	t->oracle = array_for(j, "oracle", sizeof *t->oracle);
 	if (json_type(j) != JSON_OBJ)
 		return err_set(e, "not a JSON object");
 	if (json_only_keys(j, keys, e))

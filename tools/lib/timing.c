@@ -17,16 +17,29 @@ double timing_ns(const struct timing *t, int leg)
 	return median;
 }
 
-/* Per placement the median over its rounds; returns how many placements have any. */
-static size_t log_ratios(const struct timing *t, int over, int under, double *out)
+/* Sum of squares of n values about their mean. */
+static double squares(const double *x, size_t n)
+{
+	double mean = stats_mean(x, n), sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (x[i] - mean) * (x[i] - mean);
+	return sum;
+}
+
+/* Per placement the median over its rounds; returns how many placements have any. `within`: the sum over them of the
+ * squares of rounds about their mean; NULL: not wanted. */
+static size_t log_ratios(const struct timing *t, int over, int under, double *out, double *within)
 {
 	double *logs = xcalloc((size_t)t->n + 1, sizeof(*logs));
-	size_t placements = 0;
+	size_t placements = 0, n = 0;
 
-	for (int i = 0, n = 0; i < t->n; i++) {
+	for (int i = 0; i < t->n; i++) {
 		logs[n++] = log((double)t->block[i][over].ns / (double)t->block[i][under].ns);
 		if (i + 1 == t->n || t->placement[i + 1] != t->placement[i]) {
-			out[placements++] = stats_median(logs, (size_t)n);
+			out[placements++] = stats_median(logs, n);
+			if (within)
+				*within += squares(logs, n);
 			n = 0;
 		}
 	}
@@ -43,7 +56,7 @@ struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t 
 	if (!t->leg[over] || !t->leg[under])
 		return r;
 	logs = xcalloc((size_t)t->n + 1, sizeof(*logs));
-	n = log_ratios(t, over, under, logs);
+	n = log_ratios(t, over, under, logs, NULL);
 	if (isfinite(stats_mean(logs, n))) {	/* else there are placements in which a leg took no time */
 		stats_bootstrap_mean(logs, n, 0.95, seed, &r.low, &r.high);
 		r = (struct ratio){ exp(stats_mean(logs, n)), exp(r.low - TIMING_GRAIN), exp(r.high + TIMING_GRAIN) };
@@ -52,33 +65,15 @@ struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t 
 	return r;
 }
 
-/* Sum of squares of n values about their mean. */
-static double squares(const double *x, int n)
-{
-	double mean = stats_mean(x, (size_t)n), sum = 0;
-
-	for (int i = 0; i < n; i++)
-		sum += (x[i] - mean) * (x[i] - mean);
-	return sum;
-}
-
 bool timing_placements_differ(const struct timing *t)
 {
-	double *logs = xcalloc((size_t)t->n + 1, sizeof(*logs)), *medians = xcalloc((size_t)t->n + 1, sizeof(*medians));
-	int over = t->leg[LEG_BASELINE] ? LEG_BASELINE : LEG_EXPERT, n = 0, placements = 0;
-	double within = 0, between, noise;
+	double *medians = xcalloc((size_t)t->n + 1, sizeof(*medians)), within = 0, between, noise = 0;
+	int over = t->leg[LEG_BASELINE] ? LEG_BASELINE : LEG_EXPERT;
+	size_t rounds = (size_t)t->n, n = t->leg[over] ? log_ratios(t, over, LEG_CANDIDATE, medians, &within) : 0;
 
-	for (int i = 0; t->leg[over] && i < t->n; i++) {
-		logs[n++] = log((double)t->block[i][over].ns / (double)t->block[i][LEG_CANDIDATE].ns);
-		if (i + 1 == t->n || t->placement[i + 1] != t->placement[i]) {
-			within += squares(logs, n);
-			medians[placements++] = stats_median(logs, (size_t)n);
-			n = 0;
-		}
-	}
-	between = placements < 8 ? 0 : squares(medians, placements) / (placements - 1);
-	noise = placements < t->n ? within / (t->n - placements) * placements / t->n : 0;	/* of a placement's mean */
-	free(logs);
+	between = n < 8 ? 0 : squares(medians, n) / (double)(n - 1);
+	if (n < rounds)			/* the variance of a placement's mean */
+		noise = within / (double)(rounds - n) * (double)n / (double)rounds;
 	free(medians);
 	return between > 6 * noise;	/* a median's variance is pi/2 of a mean's */
 }

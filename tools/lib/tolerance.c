@@ -104,18 +104,27 @@ static void add_run(struct tolerance *t, const struct json *values, const char *
 	t->run[t->nruns++] = r;
 }
 
+double tolerance_used(const struct tolerance *t, const struct trial_run *r, int k)
+{
+	struct measure m = t->condition[k].measure;
+
+	m.value = r->value[k];
+	return compare_used(&m);
+}
+
+double tolerance_most_used(const struct tolerance *t, const struct trial_run *r)
+{
+	double most = 0;
+
+	for (int k = 0; k < t->nconditions; k++)
+		most = fmax(most, tolerance_used(t, r, k));
+	return most;
+}
+
 /* Whether the verdict is what the figures say: an input overwritten, for one, is wrong at any tolerance. */
 static bool fits_verdict(const struct tolerance *t, const struct trial_run *r, const char *status)
 {
-	bool within = true;
-
-	for (int k = 0; k < t->nconditions; k++) {
-		struct measure m = t->condition[k].measure;
-
-		m.value = r->value[k];
-		within &= compare_used(&m) <= 1;
-	}
-	return !strcmp(status, within ? "correct" : "wrong");
+	return !strcmp(status, tolerance_most_used(t, r) <= 1 ? "correct" : "wrong");
 }
 
 void tolerance_take(struct tolerance *t, const char *line)
@@ -141,14 +150,6 @@ void tolerance_take(struct tolerance *t, const char *line)
 
 /* ---- findings */
 
-static double used(const struct tolerance *t, const struct trial_run *r, int k)
-{
-	struct measure m = t->condition[k].measure;
-
-	m.value = r->value[k];
-	return compare_used(&m);
-}
-
 /* Of the runs of a submission (on one seed; NULL: on all) the one that comes farthest. */
 static struct finding farthest(const struct tolerance *t, int submission, const uint64_t *seed, int condition)
 {
@@ -160,8 +161,8 @@ static struct finding farthest(const struct tolerance *t, int submission, const 
 		if (r->submission != submission || (seed && r->seed != *seed))
 			continue;
 		for (int k = 0; k < t->nconditions; k++)
-			if ((condition < 0 || k == condition) && used(t, r, k) > f.used)
-				f = (struct finding){ r, k, used(t, r, k) };
+			if ((condition < 0 || k == condition) && tolerance_used(t, r, k) > f.used)
+				f = (struct finding){ r, k, tolerance_used(t, r, k) };
 	}
 	return f;
 }

@@ -69,6 +69,9 @@ struct finding {
 	int condition;
 	double used;			/* value over limit */
 };
+/* By condition k, or by the one that shows most, how much of the limit a run uses up. */
+double tolerance_used(const struct tolerance *t, const struct trial_run *r, int k);
+double tolerance_most_used(const struct tolerance *t, const struct trial_run *r);
 /* What counts of a submission, by a condition (-1: any): its farthest run if it is honest, else the farthest run of the
  * seed on which that is nearest. */
 struct finding tolerance_counts(const struct tolerance *t, int submission, int condition);

@@ -88,20 +88,6 @@ static bool report_condition(const struct tolerance *t, int k, struct buf *out)
 
 /* ---- submissions */
 
-/* By any condition. */
-static double most_used(const struct tolerance *t, const struct trial_run *r)
-{
-	double most = 0;
-
-	for (int k = 0; k < t->nconditions; k++) {
-		struct measure m = t->condition[k].measure;
-
-		m.value = r->value[k];
-		most = fmax(most, compare_used(&m));
-	}
-	return most;
-}
-
 static bool alike(const struct trial_run *a, const struct trial_run *b)
 {
 	return a->submission == b->submission && !strcmp(a->workload, b->workload);
@@ -120,7 +106,7 @@ static void emit_workloads(struct buf *out, const struct tolerance *t, int submi
 		for (size_t k = 0; k < t->nruns; k++)
 			if (alike(&t->run[k], r)) {
 				first &= k >= i;
-				least = fmin(least, margin(t->contender[submission].honest, most_used(t, &t->run[k])));
+				least = fmin(least, margin(t->contender[submission].honest, tolerance_most_used(t, &t->run[k])));
 			}
 		if (r->submission == submission && first)
 			emit_brief(out, r->workload, least);

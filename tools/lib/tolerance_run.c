@@ -20,16 +20,6 @@ struct bout {
 	bool odd;			/* a record was none that can be tried */
 };
 
-static void say_wait(const char *what)
-{
-	warn("waiting for %s", what);
-}
-
-static void say_measure(void)
-{
-	warn("measuring what the GPU can do at most, once");
-}
-
 static void share_seeds(struct bout *b, struct job *j)
 {
 	if (!b->nseeds) {
@@ -73,8 +63,8 @@ static int run(struct bout *b, struct subject *s, const char *where)
 {
 	struct outcome o;
 	struct err e = { "" };
-	struct work w = { .subject = s, .outcome = &o, .cpu = b->demand->cpu, .waits = say_wait,
-			  .measures = say_measure, .timeout = b->seconds_per_seed * s->job.nseeds };
+	struct work w = { .subject = s, .outcome = &o, .cpu = b->demand->cpu,
+			  .timeout = b->seconds_per_seed * s->job.nseeds };
 	int rc;
 
 	share_seeds(b, &s->job);

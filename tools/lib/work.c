@@ -29,9 +29,9 @@ static void take_line(int i, const char *line, void *ctx)
 
 	(void)i;
 	if (*line == PROGRESS_WAITS)
-		w->waits(line[1] ? line + 2 : "a GPU");
+		warn("waiting for %s", line[1] ? line + 2 : "a GPU");
 	if (*line == PROGRESS_PEAKS)
-		w->measures();
+		warn("measuring what the GPU can do at most, once");
 	outcome_line(w->outcome, line);
 }
 

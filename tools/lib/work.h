@@ -1,4 +1,5 @@
-/* A record's job, done by workers: on a GPU one for all workloads, which waits its turn, on the CPU one for each. */
+/* A record's job, done by workers: on a GPU one for all workloads, which waits its turn, on the CPU one for each.
+ * Said on stderr: who has the GPU, and that its peaks are measured first; neither is charged. */
 #ifndef WORK_H
 #define WORK_H
 #include "outcome.h"
@@ -9,8 +10,6 @@ struct work {
 	struct outcome *outcome;	/* takes what they say */
 	bool cpu;
 	double timeout;			/* seconds for one worker, without waiting for the GPU */
-	void (*waits)(const char *what);	/* called when the GPU is found taken, with who has it */
-	void (*measures)(void);		/* called when the GPU's peaks are measured first, which is not charged either */
 	double seconds;			/* set: of the slowest worker; NaN: none ran */
 };
 
