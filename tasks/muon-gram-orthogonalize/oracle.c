@@ -43,16 +43,25 @@ STAGE(make_long)
 
 STAGE(make_sizes) { t->size[i] = det_exp2(16 * rand_uniform(t->seed, 5, i) - 12); }
 
-STAGE(make_G)
+/* Without its size: row r, column c of matrix b, with that noise. */
+FN double element(const struct task *t, i64 b, i64 r, i64 c, float noise)
 {
-	i64 m = long_side(t), n = short_side(t), b = i / (t->R * t->C), r = i / t->C % t->R, c = i % t->C;
-	i64 s = b * n + (t->R <= t->C ? r : c), l = b * m + (t->R <= t->C ? c : r);
-	double value = 0;
+	i64 s = b * short_side(t) + (t->R <= t->C ? r : c), l = b * long_side(t) + (t->R <= t->C ? c : r);
+	double value = t->scale[s] * (double)noise;
 
 	for (int k = 0; k < RANK; k++)
 		value += t->left[RANK * s + k] * t->right[RANK * l + k];
-	value += t->scale[s] * rand_normal(t->seed, 4, i);
-	t->G[i] = bf16_put(value * t->size[b]);
+	return value;
+}
+
+/* Four neighbours of a row; C is a multiple of four. */
+STAGE(make_G)
+{
+	i64 row = 4 * i / t->C, b = row / t->R, r = row % t->R, c = 4 * i % t->C;
+	struct normals noise = rand_normals(t->seed, 4, i);
+
+	for (int k = 0; k < 4; k++)
+		t->G[4 * i + k] = bf16_of_float((float)(element(t, b, r, c + k, noise.v[k]) * t->size[b]));
 }
 
 /* ---- the operator */

@@ -15,9 +15,9 @@ enum { STREAM_LENGTH = 1, STREAM_ORDER, STREAM_SCALE, STREAM_SHARP, STREAM_QUERY
 FN double pow2(i64 n) { return of_bits((u64)(n + 1023) << 52); }
 
 /* Roughly standard normal, from 32 random bits: the sum of four bytes. */
-FN double rough_normal(u32 r)
+FN float rough_normal(u32 r)
 {
-	return ((double)((r & 255) + (r >> 8 & 255) + (r >> 16 & 255) + (r >> 24)) - 510) / 147.8;
+	return ((float)((r & 255) + (r >> 8 & 255) + (r >> 16 & 255) + (r >> 24)) - 510.0f) * (1 / 147.8f);
 }
 
 /* ---- inputs */
@@ -98,7 +98,7 @@ STAGE(make_scales)
 	t->v_scale[i] = (float)(real_size(t, i, 1) / t->code[2 * i + 1]);
 }
 
-STAGE(make_means) { t->mean[i] = 0.5 * rough_normal(rand_u32(t->seed, STREAM_MEAN, i)); }
+STAGE(make_means) { t->mean[i] = 0.5 * (double)rough_normal(rand_u32(t->seed, STREAM_MEAN, i)); }
 
 STAGE(make_query)
 {
@@ -119,9 +119,9 @@ STAGE(make_stale)
 {
 	struct philox r = philox(t->seed, STREAM_STALE, (u64)i);
 
-	for (int k = 0; k < 4; k++) {
-		t->k_cache[4 * i + k].code = stale_code(r.v[0] >> 8 * k & 255);
-		t->v_cache[4 * i + k].code = stale_code(r.v[1] >> 8 * k & 255);
+	for (int k = 0; k < 8; k++) {
+		t->k_cache[8 * i + k].code = stale_code(r.v[k / 4] >> 8 * (k % 4) & 255);
+		t->v_cache[8 * i + k].code = stale_code(r.v[2 + k / 4] >> 8 * (k % 4) & 255);
 	}
 }
 
@@ -141,14 +141,18 @@ STAGE(make_tokens)
 	if (begin >= n)
 		return;
 	i64 at = cache_at(t, b, begin, g, d), end = begin + PAGE < n ? begin + PAGE : n;
-	double outlier = d % 32 == 5 ? 4 : 1;	/* keys have outlier channels */
+	float k_size = (float)t->code[2 * g] * (d % 32 == 5 ? 4.0f : 1.0f);	/* keys have outlier channels */
+	float v_size = (float)t->code[2 * g + 1], mean = (float)t->mean[g * t->D + d];
+	struct philox r;
 
 	for (i64 token = begin; token < end; token++, at += t->HKV * t->D) {
-		struct philox r = philox(t->seed, STREAM_TOKEN,
-					 (u64)(((b * t->MAXB * PAGE + token) * t->HKV + g) * t->D + d));
+		int odd = token & 1;
 
-		t->k_cache[at] = e4m3_put(rough_normal(r.v[0]) * outlier * t->code[2 * g]);
-		t->v_cache[at] = e4m3_put((rough_normal(r.v[1]) + t->mean[g * t->D + d]) * t->code[2 * g + 1]);
+		if (!odd)	/* a page begins with an even one */
+			r = philox(t->seed, STREAM_TOKEN,
+				   (u64)(((b * t->MAXB * PAGE + token) * t->HKV + g) * t->D + d));
+		t->k_cache[at] = e4m3_of_float(rough_normal(odd ? r.v[2] : r.v[0]) * k_size);
+		t->v_cache[at] = e4m3_of_float((rough_normal(odd ? r.v[3] : r.v[1]) + mean) * v_size);
 	}
 }
 

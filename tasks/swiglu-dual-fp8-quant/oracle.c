@@ -44,11 +44,15 @@ FN double size(const struct task *t, i64 up)
 STAGE(make_tokens) { t->token[i] = size(t, i % 2) * token_factor(t, i / 2, i % 2); }
 STAGE(make_features) { t->feature[i] = feature_factor(t, i % t->F, i / t->F); }
 
+/* Four neighbours; rows and their halves are multiples of four. */
 STAGE(make_gu)
 {
-	i64 m = i / (2 * t->F), c = i % (2 * t->F);
+	i64 m = 4 * i / (2 * t->F), c = 4 * i % (2 * t->F);
+	struct normals x = rand_normals(t->seed, STREAM_VALUE, i);
+	float token = (float)t->token[2 * m + (c >= t->F)];
 
-	t->gu[i] = bf16_put(rand_normal(t->seed, STREAM_VALUE, i) * t->token[2 * m + (c >= t->F)] * t->feature[c]);
+	for (int k = 0; k < 4; k++)
+		t->gu[4 * i + k] = bf16_of_float(x.v[k] * token * (float)t->feature[c + k]);
 }
 
 STAGE(swiglu)

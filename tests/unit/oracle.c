@@ -132,6 +132,61 @@ static void check_functions(void)
 	ok(worst_probit < 1e-14, "det_probit is the inverse of the distribution function (%.2g)", worst_probit);
 }
 
+/* What makes large inputs is held against its counterpart in double. */
+static void check_single(void)
+{
+	double worst_log = 0, worst_normal = 0, sum = 0, square = 0, fourth = 0;
+	long long bad_bf16 = 0, bad_e4m3 = 0, n = 1000000, beyond[2] = { 0 };
+
+	for (u64 u = 0; u < 1ULL << 32; u += 641) {	/* every sign, exponent and leading bit of a fraction */
+		float x = float_of_bits((u32)u);
+
+		bad_bf16 += bf16_of_float(x).code != bf16_put((double)x).code;
+		bad_e4m3 += e4m3_of_float(x).code != e4m3_put((double)x).code;
+	}
+	for (u32 code = 0; code < 0x7f; code++)		/* every half between two codes of e4m3 */
+		for (int side = -1; side <= 1; side++) {
+			e4m3 low = { (u8)code }, high = { (u8)(code + 1) };
+			double next = code == 0x7e ? 480 : e4m3_get(high);
+			float half = (float)((e4m3_get(low) + next) / 2);
+
+			half = float_of_bits(bits_of_float(half) + (u32)side);
+			bad_e4m3 += e4m3_of_float(half).code != e4m3_put((double)half).code;
+			bad_e4m3 += e4m3_of_float(-half).code != e4m3_put((double)-half).code;
+		}
+	is_int(bad_bf16, 0, "bf16_of_float is bf16_put");
+	is_int(bad_e4m3, 0, "e4m3_of_float is e4m3_put");
+	for (u32 r = 300; r < 1u << 31; r += 9973) {
+		float p = ((float)r + 0.5f) / 2147483648.0f;
+		double want = -det_probit(((double)r + 0.5) / 4294967296.0);
+
+		worst_log = fmax(worst_log, fabs((double)det_logf(p) - log((double)p)) / fmax(-log((double)p), 1));
+		worst_normal = fmax(worst_normal, fabs((double)normal_of(r) - want) / fmax(want, 0.01));
+		bad_bf16 += normal_of(r) != -normal_of(r | 1u << 31);
+	}
+	ok(worst_log < 2e-7, "det_logf (%.2g)", worst_log);
+	ok(worst_normal < 4e-6 && !bad_bf16, "normal_of is the quantile (%.2g), and odd", worst_normal);
+	ok(normal_of(0) > 6 && normal_of(0) < 7 && normal_of(0x7fffffff) == 0, "and finite at its ends");
+	for (i64 i = 0; i < n; i++) {
+		struct normals four = rand_normals(3, 2, i);
+
+		for (int k = 0; k < 4; k++) {
+			double x = (double)four.v[k];
+
+			sum += x;
+			square += x * x;
+			fourth += x * x * x * x;
+			beyond[0] += x > 3;
+			beyond[1] += x < -4;
+		}
+	}
+	n *= 4;
+	ok(fabs(sum / (double)n) < 0.002 && fabs(square / (double)n - 1) < 0.003 && fabs(fourth / (double)n - 3) < 0.03,
+	   "rand_normals: mean 0, variance 1, fourth moment 3");
+	ok(llabs(beyond[0] - 5400) < 400 && llabs(beyond[1] - 127) < 60, "with tails: %lld over 3, %lld under -4",
+	   beyond[0], beyond[1]);
+}
+
 /* The support kernels alone, with an empty task. */
 static struct engine *support(struct err *e)
 {
@@ -199,6 +254,7 @@ int main(void)
 	check_extremes();
 	check_philox();
 	check_functions();
+	check_single();
 	x = support(&e);
 	if (ok(x != NULL, "the support kernels compile for the host %s", e.text))
 		check_product(x);

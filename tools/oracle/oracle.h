@@ -84,6 +84,16 @@ FN double of_bits(u64 u)
 #endif
 }
 
+FN u32 bits_of_float(float x)
+{
+#ifdef __CUDACC__
+	return (u32)__float_as_int(x);
+#else
+	union { float f; u32 u; } v = { .f = x };
+	return v.u;
+#endif
+}
+
 FN float float_of_bits(u32 u)
 {
 #ifdef __CUDACC__
@@ -177,6 +187,33 @@ FN double e5m2_get(e5m2 x)
 FN e5m2 e5m2_put(double x)
 {
 	e5m2 r = { (u8)small_put(x, 5, 2, 0x7b, 0x7b, 0x7e) };
+	return r;
+}
+
+/* From a float, the same codes by fewer instructions: for what makes inputs by the million. */
+
+FN bf16 bf16_of_float(float x)
+{
+	u32 u = bits_of_float(x);
+	bf16 r = { (u16)((u & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : (u + 0x7fff + (u >> 16 & 1)) >> 16) };
+
+	return r;
+}
+
+FN e4m3 e4m3_of_float(float x)
+{
+	u32 u = bits_of_float(x) & 0x7fffffff, code;
+	e4m3 r;
+
+	if (u > 0x7f800000) {			/* NaN has no sign here, as in e4m3_put */
+		r.code = 0x7f;
+		return r;
+	}
+	if (u < 121u << 23)			/* below 2^-6: steps of 2^-9, rounded by adding what has a last bit of 1 */
+		code = bits_of_float(float_of_bits(u) * 512.0f + 8388608.0f) & 15;
+	else
+		code = ((u + 0x7ffff + (u >> 20 & 1)) >> 20) - (120u << 3);
+	r.code = (u8)(bits_of_float(x) >> 24 & 0x80) | (u8)(code > 0x7e ? 0x7e : code);
 	return r;
 }
 
@@ -338,5 +375,79 @@ FN double rand_normal(u64 seed, u32 stream, i64 i)
 	double half = of_bits((u64)(1023 - 54) << 52);
 
 	return det_probit(rand_uniform(seed, stream, i) + half);
+}
+
+/* ---- the same in single precision, four at a time: a tenth of the instructions, for large tensors */
+
+/* Natural logarithm of a positive normal number, to about 1e-7 of the greater of it and 1. */
+FN float det_logf(float x)
+{
+	u32 u = bits_of_float(x);
+	int e = (int)(u >> 23) - 127;
+	float m = float_of_bits((u & 0x7fffff) | 127u << 23);
+
+	if (m > 1.41421356f) {
+		m *= 0.5f;
+		e++;
+	}
+	/* log m = 2 atanh s, |s| <= 0.1716 */
+	float s = (m - 1.0f) / (m + 1.0f), z = s * s;
+	float sum = 1.0f + z * (0.333333333f + z * (0.2f + z * (0.142857143f + z * 0.111111111f)));
+	return 2.0f * s * sum + (float)e * 0.693147181f;
+}
+
+FN float det_sqrtf(float x)
+{
+#ifdef __CUDACC__
+	return __fsqrt_rn(x);
+#else
+	return sqrtf(x);
+#endif
+}
+
+/* A standard normal from 32 random bits: one is the sign, the others the chance p of something greater in size. sqrt(2)
+ * erfinv(1 - p) after Giles, Approximating the erfinv function (2010). Off by less than 4e-6 of itself (or of 0.01), and
+ * by 2e-4 beyond 5.8. */
+FN float normal_of(u32 r)
+{
+	float p = ((float)(r & 0x7fffffff) + 0.5f) * 4.6566129e-10f;	/* in [2^-32, 1] */
+	float w = -det_logf(p * (2.0f - p)), sum;
+
+	if (w < 5.0f) {
+		w -= 2.5f;
+		sum = 2.81022636e-08f;
+		sum = sum * w + 3.43273939e-07f;
+		sum = sum * w - 3.5233877e-06f;
+		sum = sum * w - 4.39150654e-06f;
+		sum = sum * w + 0.00021858087f;
+		sum = sum * w - 0.00125372503f;
+		sum = sum * w - 0.00417768164f;
+		sum = sum * w + 0.246640727f;
+		sum = sum * w + 1.50140941f;
+	} else {				/* one in 290 */
+		w = det_sqrtf(w) - 3.0f;
+		sum = -0.000200214257f;
+		sum = sum * w + 0.000100950558f;
+		sum = sum * w + 0.00134934322f;
+		sum = sum * w - 0.00367342844f;
+		sum = sum * w + 0.00573950773f;
+		sum = sum * w - 0.0076224613f;
+		sum = sum * w + 0.00943887047f;
+		sum = sum * w + 1.00167406f;
+		sum = sum * w + 2.83297682f;
+	}
+	return sum * (1.0f - p) * (r >> 31 ? -1.41421356f : 1.41421356f);
+}
+
+struct normals { float v[4]; };
+
+FN struct normals rand_normals(u64 seed, u32 stream, i64 i)
+{
+	struct philox p = philox(seed, stream, (u64)i);
+	struct normals x;
+
+	for (int k = 0; k < 4; k++)
+		x.v[k] = normal_of(p.v[k]);
+	return x;
 }
 #endif

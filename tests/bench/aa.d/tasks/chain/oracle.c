@@ -1,6 +1,13 @@
 #include "oracle.h"
 
-STAGE(make_x) { t->x[i] = (float)rand_normal(t->seed, 1, i); }
+/* Four neighbours. */
+STAGE(make_x)
+{
+	struct normals v = rand_normals(t->seed, 1, i);
+
+	for (int k = 0; k < 4; k++)
+		t->x[4 * i + k] = v.v[k];
+}
 
 STAGE(iterate)
 {

@@ -1,6 +1,14 @@
 #include "oracle.h"
 
-STAGE(make_x) { t->x[i] = bf16_put(rand_normal(t->seed, 1, i)); }
+/* Four neighbours. */
+STAGE(make_x)
+{
+	struct normals v = rand_normals(t->seed, 1, i);
+
+	for (int k = 0; k < 4; k++)
+		t->x[4 * i + k] = bf16_of_float(v.v[k]);
+}
+
 STAGE(make_w) { t->w[i] = bf16_put(1 + rand_uniform(t->seed, 2, i)); }
 
 STAGE(sum_squares)
