@@ -81,7 +81,13 @@ def muon_inputs(dims):
     return [library_muon.make(dims["B"], dims["R"], dims["C"], torch.initial_seed())]
 
 
+def short_inputs(dims):
+    M, N = dims["M"], dims["N"]
+    return [torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16), 1 + torch.rand(N, device=DEVICE).bfloat16()]
+
+
 MAKE = {
+    "short": short_inputs,
     "swiglu-dual-fp8-quant": swiglu_inputs,
     "paged-gqa-decode-fp8kv": library_swiglu_paged.paged_set,
     "muon-gram-orthogonalize": muon_inputs
