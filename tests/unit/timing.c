@@ -111,7 +111,7 @@ static void test_verdicts(void)
 }
 
 /* Eight placements of six rounds: each placement's bias, and what each round adds to it. */
-static bool differ(double bias, double noise, int placements)
+static bool suffice(double bias, double noise, int placements, double precision)
 {
 	struct round r[48];
 	struct timing *t;
@@ -120,18 +120,23 @@ static bool differ(double bias, double noise, int placements)
 	for (int i = 0; i < 48; i++)
 		r[i] = (struct round){ i / 6, 1000000, llrint(1e6 * (1 + bias * (i / 6 % 2) + noise * (i * 5 % 6 - 2.5))), 0 };
 	t = timing_of(r, 6 * placements, 1);
-	answer = timing_placements_differ(t);
+	t->precision = precision;
+	answer = timing_rounds_suffice(t, 3);
 	free(t);
 	return answer;
 }
 
 static void test_placements(void)
 {
-	ok(differ(0.01, 0.0001, 8), "placements that differ by more than their rounds");
-	ok(!differ(0.0001, 0.01, 8), "and by less");
-	ok(!differ(0, 0, 8), "and not at all");
-	ok(!differ(0.01, 0.0001, 7), "of seven it cannot be said");
-	ok(!differ(0.01, 0.0001, 0), "nor of none");
+	ok(suffice(0.01, 0.0001, 8, 0), "placements that differ by more than their rounds");
+	ok(!suffice(0.0001, 0.01, 8, 0), "and by less");
+	ok(!suffice(0, 0, 8, 0), "and not at all");
+	ok(!suffice(0.01, 0.0001, 7, 0), "of seven it cannot be said");
+	ok(suffice(0.01, 0.0001, 7, 0.005), "unless rounds are known well enough for the precision asked for");
+	ok(suffice(0, 0.0001, 2, 0.005), "which two can tell");
+	ok(!suffice(0, 0.0001, 1, 0.005), "but not one");
+	ok(!suffice(0, 0.001, 2, 0.0005), "nor when rounds differ by more");
+	ok(!suffice(0.01, 0.0001, 0, 0.005), "nor none");
 }
 
 /* ---- JSON */

@@ -4,10 +4,7 @@
 #include "clock.h"
 #include <math.h>
 
-enum {
-	PLACEMENTS = 8,		/* before precision can end it */
-	PLACEMENTS_MIN = 5,	/* before time can end it: an interval over fewer says little */
-};
+enum { PLACEMENTS_MIN = 5 };	/* before time can end it: an interval over fewer says little */
 #define FLOOR_SLACK 0.97	/* the device's own peaks wander by some per cent from day to day */
 #define EXAM_SHARE 0.1		/* of the time may go into examining runs of more placements than one */
 
@@ -130,7 +127,7 @@ static bool done(struct site *s)
 	struct timing *t = &s->timing;
 
 	/* not after every placement: the more often one looks, the sooner an interval is narrow by chance */
-	if (t->placements >= PLACEMENTS && t->placements % 4 == 0 && t->n && half_width(s) <= job->precision)
+	if (t->placements >= TIMING_PLACEMENTS && t->placements % 4 == 0 && t->n && half_width(s) <= job->precision)
 		t->ended_by = "precision";
 	else if (t->placements >= PLACEMENTS_MIN && (t->seconds >= job->max_time || t->n == TIMING_BLOCKS))
 		t->ended_by = "max_time";

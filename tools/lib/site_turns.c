@@ -134,8 +134,7 @@ static void make_orders(struct site *s, int order[ROUNDS][LEGS])
 			order[r][i] = first[(r < LEGS ? i + r : LEGS - 1 - i + r) % LEGS];
 }
 
-/* One round that does not count, and by which it is known how many can be afforded. More of them are no use when it is
- * the placements that differ. */
+/* One round that does not count, and by which it is known how many can be afforded. */
 static int rehearse(struct site *s, const int order[LEGS], int *rounds, struct err *e)
 {
 	struct block block[LEGS] = { 0 };
@@ -146,7 +145,7 @@ static int rehearse(struct site *s, const int order[LEGS], int *rounds, struct e
 		return -1;
 	for (int k = 0; k < LEGS; k++)
 		ns += (double)block[k].ns;
-	*rounds = ns < LONG_NS && !timing_placements_differ(&s->timing) ? ROUNDS : ROUNDS_FEW;
+	*rounds = ns < LONG_NS && !timing_rounds_suffice(&s->timing, ROUNDS_FEW) ? ROUNDS : ROUNDS_FEW;
 	return 0;
 }
 

@@ -65,17 +65,29 @@ struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t 
 	return r;
 }
 
-bool timing_placements_differ(const struct timing *t)
+/* Likewise, by the ratio to one leg. */
+static bool suffice(const struct timing *t, int leg, int rounds)
 {
-	double *medians = xcalloc((size_t)t->n + 1, sizeof(*medians)), within = 0, between, noise = 0;
-	int over = t->leg[LEG_BASELINE] ? LEG_BASELINE : LEG_EXPERT;
-	size_t rounds = (size_t)t->n, n = t->leg[over] ? log_ratios(t, over, LEG_CANDIDATE, medians, &within) : 0;
+	double *medians = xcalloc((size_t)t->n + 1, sizeof(*medians)), within = 0, between, round, mean;
+	size_t total = (size_t)t->n, n = log_ratios(t, leg, LEG_CANDIDATE, medians, &within);
 
-	between = n < 8 ? 0 : squares(medians, n) / (double)(n - 1);
-	if (n < rounds)			/* the variance of a placement's mean */
-		noise = within / (double)(rounds - n) * (double)n / (double)rounds;
+	between = n < TIMING_PLACEMENTS ? 0 : squares(medians, n) / (double)(n - 1);
 	free(medians);
-	return between > 6 * noise;	/* a median's variance is pi/2 of a mean's */
+	if (n < 2 || n == total)
+		return false;
+	round = within / (double)(total - n);		/* variances: of a round, */
+	mean = round * (double)n / (double)total;	/* of a placement's mean */
+	if (between > 6 * mean)				/* a median's is pi/2 of a mean's */
+		return true;
+	return sqrt(M_PI / 2 * round / rounds / TIMING_PLACEMENTS) < t->precision / 8;
+}
+
+bool timing_rounds_suffice(const struct timing *t, int rounds)
+{
+	for (int k = LEG_BASELINE; k < LEGS; k++)
+		if (t->leg[k] && !suffice(t, k, rounds))
+			return false;
+	return t->leg[LEG_BASELINE] || t->leg[LEG_EXPERT];
 }
 
 const char *timing_verdict(const struct ratio *r)

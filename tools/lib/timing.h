@@ -10,7 +10,10 @@
 #include "buf.h"
 #include "job.h"
 
-enum { TIMING_BLOCKS = 6 * 512 };
+enum {
+	TIMING_BLOCKS = 6 * 512,
+	TIMING_PLACEMENTS = 8,		/* at least, before an interval over them can be called narrow enough */
+};
 
 struct block {
 	long long ns;			/* of the whole block */
@@ -48,9 +51,10 @@ struct ratio {
 double timing_ns(const struct timing *t, int leg);
 /* Time of leg `over` as a multiple of that of leg `under`. The seed decides the bootstrap's draws. */
 struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t seed);
-/* Whether placements differ by far more than the noise of their rounds explains: then more rounds in each are of no
- * use. False for fewer than eight placements. */
-bool timing_placements_differ(const struct timing *t);
+/* Whether more than so many rounds in each placement are of no use: because placements differ by far more than the noise
+ * of rounds explains (which eight can tell), or because that noise is next to nothing beside the precision asked for
+ * (which two can). */
+bool timing_rounds_suffice(const struct timing *t, int rounds);
 /* The candidate against a leg: "faster", "slower", "same", or NULL when not known. */
 const char *timing_verdict(const struct ratio *r);
 /* Half the width of an interval, relative; NaN when not known. */
