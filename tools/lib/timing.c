@@ -65,7 +65,7 @@ struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t 
 	return r;
 }
 
-/* Likewise, by the ratio to one leg. */
+/* Whether more than so many rounds are of no use to the ratio to that leg. */
 static bool suffice(const struct timing *t, int leg, int rounds)
 {
 	double *medians = xcalloc((size_t)t->n + 1, sizeof(*medians)), within = 0, between, round, mean;
