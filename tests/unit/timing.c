@@ -63,6 +63,33 @@ static void test_ratio(void)
 	free(t);
 }
 
+/* Placements whose medians agree to the last digit, of rounds that do not. */
+static void test_noise(void)
+{
+	static const double spread[] = { -0.02, -0.01, 0, 0.01, 0.02 };
+	struct round r[40];
+	struct timing *t;
+	struct ratio a;
+	double wanted;
+
+	for (int i = 0; i < 40; i++)
+		r[i] = (struct round){ i / 5, 1000000000, llrint(1e9 * exp(spread[i * 2 % 5])), 0 };
+	t = timing_of(r, 40, 1);
+	a = timing_ratio(t, LEG_BASELINE, LEG_CANDIDATE, 1);
+	/* R: qt(0.975, 32) * sqrt(pi / 2 * 8 * sum(((-2:2) / 100)^2) / 32 / 40) */
+	wanted = 0.00638229339 + TIMING_GRAIN;
+	ok(near(a.value, 1), "placements that agree");
+	ok(fabs(log(a.high) / wanted - 1) < 1e-6 && fabs(log(a.low) / wanted + 1) < 1e-6,
+	   "have an interval as wide as the noise of their rounds: %.9f, %.9f", log(a.low), log(a.high));
+	free(t);
+	for (int i = 0; i < 40; i++)
+		r[i].baseline = i / 5 % 2 ? 2000000000 : 500000000;
+	t = timing_of(r, 40, 1);
+	a = timing_ratio(t, LEG_BASELINE, LEG_CANDIDATE, 1);
+	ok(a.high > 1.5 && a.low < 0.67, "rounds that agree make placements that do not no better: %g to %g", a.low, a.high);
+	free(t);
+}
+
 static void is_unknown(struct timing *t, const char *name)
 {
 	struct ratio r = timing_ratio(t, LEG_BASELINE, LEG_CANDIDATE, 1);
@@ -203,6 +230,7 @@ static void test_emit(void)
 int main(void)
 {
 	test_ratio();
+	test_noise();
 	test_missing();
 	test_verdicts();
 	test_placements();

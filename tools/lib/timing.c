@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define TAIL 0.025	/* outside of an interval, on either side */
+
 double timing_ns(const struct timing *t, int leg)
 {
 	double *ns = xcalloc((size_t)t->n + 1, sizeof(*ns)), median;
@@ -47,19 +49,36 @@ static size_t log_ratios(const struct timing *t, int over, int under, double *ou
 	return placements;
 }
 
+/* Half the width that the noise of rounds alone gives the mean of n placements' medians, were placements no bias; the
+ * variance of a median is taken as pi/2 of that of a mean. 0 when no placement has two rounds. */
+static double noise_half_width(double within, size_t rounds, size_t n)
+{
+	double df = (double)(rounds - n);
+
+	if (rounds == n)
+		return 0;
+	return stats_t_quantile(1 - TAIL, df) * sqrt(M_PI / 2 * within / df / (double)rounds);
+}
+
 struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t seed)
 {
 	struct ratio r = { NAN, NAN, NAN };
-	double *logs;
+	double *logs, within = 0, mean, least;
 	size_t n;
 
 	if (!t->leg[over] || !t->leg[under])
 		return r;
 	logs = xcalloc((size_t)t->n + 1, sizeof(*logs));
-	n = log_ratios(t, over, under, logs, NULL);
-	if (isfinite(stats_mean(logs, n))) {	/* else there are placements in which a leg took no time */
-		stats_bootstrap_mean(logs, n, 0.95, seed, &r.low, &r.high);
-		r = (struct ratio){ exp(stats_mean(logs, n)), exp(r.low - TIMING_GRAIN), exp(r.high + TIMING_GRAIN) };
+	n = log_ratios(t, over, under, logs, &within);
+	mean = stats_mean(logs, n);
+	if (isfinite(mean)) {		/* else there are placements in which a leg took no time */
+		stats_bootstrap_mean(logs, n, 1 - 2 * TAIL, seed, &r.low, &r.high);
+		if (n > 1) {
+			least = noise_half_width(within, (size_t)t->n, n);
+			r.low = fmin(r.low, mean - least);
+			r.high = fmax(r.high, mean + least);
+		}
+		r = (struct ratio){ exp(mean), exp(r.low - TIMING_GRAIN), exp(r.high + TIMING_GRAIN) };
 	}
 	free(logs);
 	return r;

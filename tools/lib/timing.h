@@ -4,7 +4,8 @@
  * belong to placements, in which modules, graphs and buffers lie where they lie; that place is a bias which repeats
  * within a placement, so intervals are taken over placements and not over blocks. A leg's time is the median over its
  * blocks. The ratio of two legs is, in logarithms, the median over the rounds of each placement, and then the mean over
- * placements. */
+ * placements. Its interval is one over placements, but never narrower than the noise of their rounds alone would make it:
+ * a few placements may agree by chance. */
 #ifndef TIMING_H
 #define TIMING_H
 #include "buf.h"
