@@ -94,7 +94,7 @@ static int open_workload(struct bench *b, struct engine *engine, const struct bu
 		return err_set(e, "the bundle has no plan for this workload");
 	if (instance_open(&b->in, engine, t, w, e) || bundle_fits(p, t, b->in.bytes, e))
 		return -1;
-	layout_init(&b->l, &b->in, replay_scratch_bytes(p));
+	layout_init(&b->l, &b->in, replay_scratch_bytes(bundle, p));
 	return replay_open(&b->replay, b->gpu, bundle, p, &b->l, e) || make_sets(b, e) ||
 	       gpu_alloc(b->gpu, FLUSH_BYTES, &b->flush, e) || !(b->from = gpu_event(b->gpu, e)) ||
 	       !(b->to = gpu_event(b->gpu, e)) ? -1 : 0;

@@ -163,13 +163,14 @@ static int open_oracle(struct performance *p, struct err *e)
 	       bundle_fits(p->plan, &p->task, p->in.bytes, e) ? -1 : 0;
 }
 
-/* An allocation of its own for each of the plan's buffers, whose slots then hold whole addresses. */
+/* An allocation of its own for each of the plan's buffers and each kernel's scratch, which then hold whole addresses. */
 static int allocate(struct performance *p, struct err *e)
 {
 	struct replay *r = &p->replay;
+	int n = 0;
 
 	p->tensor = xcalloc((size_t)p->task.ntensors, sizeof(*p->tensor));
-	layout_init(&p->l, &p->in, replay_scratch_bytes(p->plan));
+	layout_init(&p->l, &p->in, replay_scratch_bytes(&p->bundle, p->plan));
 	if (replay_open(r, p->gpu, &p->bundle, p->plan, &p->l, e))
 		return -1;
 	for (int i = 0; i < p->plan->nbuffers; i++) {
@@ -179,9 +180,14 @@ static int allocate(struct performance *p, struct err *e)
 		if (gpu_alloc(p->gpu, bytes ? bytes : 1, &at, e))
 			return -1;
 		r->slot[i].offset = at;
-		if (!p->plan->buffers[i].scratch)
+		if (p->plan->buffers[i].scratch)
+			n++;
+		else
 			p->tensor[p->plan->buffers[i].tensor] = at;
 	}
+	for (int s = 0; s < p->plan->nsteps; s++)
+		if (r->spare[s] && gpu_alloc(p->gpu, r->scratch.slot[n++].bytes, &r->spare[s], e))
+			return -1;
 	return 0;
 }
 

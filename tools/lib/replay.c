@@ -1,9 +1,11 @@
 /* Launching recorded plans. */
 #include "replay.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SLOT_BYTES = 128 };
+#define SPARE_MAX 1e15		/* bytes; more than any device has */
 
 /* Arguments of one launch. A kernel that declares more or larger parameters than the plan gives (a hostile cubin, on a
  * driver too old to tell) finds zeros here, not the rest of our memory. */
@@ -13,37 +15,70 @@ struct arguments {
 	void *pointer[4096];
 };
 
-size_t replay_scratch_bytes(const struct plan *p)
+/* Bytes of global scratch that a step's launch needs, whichever variant it is. */
+static size_t spare_bytes(const struct bundle *b, const struct step *s)
 {
-	struct slot *s = xcalloc((size_t)p->nbuffers + 1, sizeof(*s));
-	size_t *bytes = xcalloc((size_t)p->nbuffers + 1, sizeof(*bytes)), total;
+	double need = 0;
+
+	for (int i = 0; i < s->nvariants; i++) {
+		const struct variant *v = &s->variants[i];
+		const struct kernel *k = &b->kernels[v->kernel];
+
+		need = fmax(need, (double)k->global_scratch * k->ctas * v->grid[0] * v->grid[1] * v->grid[2]);
+	}
+	return (size_t)fmin(need, SPARE_MAX);
+}
+
+/* Sizes and names of all scratch: the plan's, in the order of its buffers, then that of the steps whose kernels need some. */
+static int list_scratch(const struct bundle *b, const struct plan *p, size_t *bytes, char **name)
+{
 	int n = 0;
 
 	for (int i = 0; i < p->nbuffers; i++)
-		if (p->buffers[i].scratch)
+		if (p->buffers[i].scratch) {
+			name[n] = p->buffers[i].name;
 			bytes[n++] = p->buffers[i].bytes;
-	total = slot_pack(s, bytes, n, 0);
-	free(s);
+		}
+	for (int s = 0; s < p->nsteps; s++)
+		if (spare_bytes(b, &p->steps[s])) {
+			name[n] = b->kernels[p->steps[s].variants[0].kernel].name;
+			bytes[n++] = spare_bytes(b, &p->steps[s]);
+		}
+	return n;
+}
+
+static size_t most_scratch(const struct plan *p)
+{
+	return (size_t)p->nbuffers + (size_t)p->nsteps + 1;
+}
+
+size_t replay_scratch_bytes(const struct bundle *b, const struct plan *p)
+{
+	struct slot *slot = xcalloc(most_scratch(p), sizeof(*slot));
+	size_t *bytes = xcalloc(most_scratch(p), sizeof(*bytes)), total;
+	char **name = xcalloc(most_scratch(p), sizeof(*name));
+
+	total = slot_pack(slot, bytes, list_scratch(b, p, bytes, name), 0);
+	free(slot);
 	free(bytes);
+	free(name);
 	return total;
 }
 
 static void place(struct replay *r, const struct layout *l)
 {
+	const struct plan *p = r->plan;
 	struct scratch *scratch = &r->scratch;
-	size_t *bytes = xcalloc((size_t)r->plan->nbuffers + 1, sizeof(*bytes));
+	size_t *bytes = xcalloc(most_scratch(p), sizeof(*bytes));
+	int n = 0;
 
-	for (int i = 0; i < r->plan->nbuffers; i++)
-		if (r->plan->buffers[i].scratch) {
-			scratch->name[scratch->n] = r->plan->buffers[i].name;
-			bytes[scratch->n++] = r->plan->buffers[i].bytes;
-		}
+	scratch->n = list_scratch(r->bundle, p, bytes, scratch->name);
 	slot_pack(scratch->slot, bytes, scratch->n, l->scratch);
-	for (int i = 0, n = 0; i < r->plan->nbuffers; i++) {
-		const struct plan_buffer *b = &r->plan->buffers[i];
-
-		r->slot[i] = b->scratch ? scratch->slot[n++] : l->tensor[b->tensor];
-	}
+	for (int i = 0; i < p->nbuffers; i++)
+		r->slot[i] = p->buffers[i].scratch ? scratch->slot[n++] : l->tensor[p->buffers[i].tensor];
+	for (int s = 0; s < p->nsteps; s++)
+		if (spare_bytes(r->bundle, &p->steps[s]))
+			r->spare[s] = scratch->slot[n++].offset;
 	free(bytes);
 }
 
@@ -82,49 +117,27 @@ static int check_params(const struct replay *r, const struct variant *v, struct 
 	return 0;
 }
 
-/* Bytes of global scratch one launch needs. */
-static size_t spare_bytes(const struct replay *r, const struct variant *v)
-{
-	const struct kernel *k = &r->bundle->kernels[v->kernel];
-
-	return k->global_scratch * v->grid[0] * v->grid[1] * v->grid[2] * k->ctas;
-}
-
 static int open_step(struct replay *r, int s, struct err *e)
 {
 	const struct step *step = &r->plan->steps[s];
-	size_t need = 0;
 
-	for (int v = 0; v < step->nvariants; v++) {
-		const struct variant *variant = &step->variants[v];
-		double blocks = (double)variant->grid[0] * variant->grid[1] * variant->grid[2];
-
-		if (load_kernel(r, variant->kernel, e) || check_params(r, variant, e))
+	for (int v = 0; v < step->nvariants; v++)
+		if (load_kernel(r, step->variants[v].kernel, e) || check_params(r, &step->variants[v], e))
 			return -1;
-		if ((double)r->bundle->kernels[variant->kernel].global_scratch * blocks > 8e9)
-			return err_set(e, "kernel %s needs too much global scratch",
-				       r->bundle->kernels[variant->kernel].name);
-		if (spare_bytes(r, variant) > need)
-			need = spare_bytes(r, variant);
-	}
-	r->spare_bytes[s] = need;
-	return need ? gpu_alloc(r->gpu, need, &r->spare[s], e) : 0;
+	return 0;
 }
 
 int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const struct plan *p, const struct layout *l,
 		struct err *e)
 {
-	size_t buffers = (size_t)p->nbuffers + 1;
-
 	*r = (struct replay){ .gpu = g, .bundle = b, .plan = p };
 	r->module = xcalloc((size_t)b->nkernels + 1, sizeof(*r->module));
 	r->func = xcalloc((size_t)b->nkernels + 1, sizeof(*r->func));
 	r->chosen = xcalloc((size_t)p->nsteps + 1, sizeof(*r->chosen));
 	r->spare = xcalloc((size_t)p->nsteps + 1, sizeof(*r->spare));
-	r->spare_bytes = xcalloc((size_t)p->nsteps + 1, sizeof(*r->spare_bytes));
-	r->slot = xcalloc(buffers, sizeof(*r->slot));
-	r->scratch.slot = xcalloc(buffers, sizeof(*r->scratch.slot));
-	r->scratch.name = xcalloc(buffers, sizeof(*r->scratch.name));
+	r->slot = xcalloc((size_t)p->nbuffers + 1, sizeof(*r->slot));
+	r->scratch.slot = xcalloc(most_scratch(p), sizeof(*r->scratch.slot));
+	r->scratch.name = xcalloc(most_scratch(p), sizeof(*r->scratch.name));
 	place(r, l);
 	for (int s = 0; s < p->nsteps; s++)
 		if (open_step(r, s, e))
@@ -138,10 +151,6 @@ void replay_unload(struct replay *r)
 		gpu_module_free(r->gpu, r->module[k]);
 		r->module[k] = r->func[k] = NULL;
 	}
-	for (int s = 0; r->spare && s < r->plan->nsteps; s++) {
-		gpu_free(r->gpu, r->spare[s]);
-		r->spare[s] = 0;
-	}
 }
 
 void replay_release(struct replay *r)
@@ -151,7 +160,6 @@ void replay_release(struct replay *r)
 	free(r->func);
 	free(r->chosen);
 	free(r->spare);
-	free(r->spare_bytes);
 	free(r->slot);
 	free(r->scratch.slot);
 	free(r->scratch.name);
@@ -162,18 +170,7 @@ int replay_reload(struct replay *r, struct err *e)
 {
 	replay_unload(r);
 	for (int s = 0; s < r->plan->nsteps; s++)
-		if (r->spare_bytes[s] && gpu_alloc(r->gpu, r->spare_bytes[s], &r->spare[s], e))
-			return -1;
-	for (int s = 0; s < r->plan->nsteps; s++)
 		if (r->plan->steps[s].variants && load_kernel(r, r->plan->steps[s].variants[r->chosen[s]].kernel, e))
-			return -1;
-	return 0;
-}
-
-int replay_spoil(struct replay *r, uint8_t with, struct err *e)
-{
-	for (int s = 0; s < r->plan->nsteps; s++)
-		if (r->spare[s] && gpu_fill(r->gpu, r->spare[s], with, r->spare_bytes[s], e))
 			return -1;
 	return 0;
 }
@@ -189,6 +186,7 @@ static int launch(struct replay *r, int s, uint64_t set, struct err *e)
 				/* the first launch of a call must not start before the call before it has ended */
 				.pdl = k->pdl && s > 0 && r->plan->steps[s - 1].variants, .params = a.pointer };
 	size_t n = sizeof(a.pointer) / sizeof(*a.pointer);
+	uint64_t spare = r->spare[s] ? set + r->spare[s] : 0;
 
 	memset(a.value, 0, sizeof(a.value));
 	for (size_t i = 0; !a.pointer[n - 1] && i < n; i++)
@@ -205,7 +203,7 @@ static int launch(struct replay *r, int s, uint64_t set, struct err *e)
 			memcpy(a.value[i], arg->kind == ARG_POINTER ? (const void *)&p : arg->value, 8);
 		}
 	}
-	memcpy(a.value[v->nargs], &r->spare[s], 8);
+	memcpy(a.value[v->nargs], &spare, 8);
 	return gpu_launch(r->gpu, &l, e);
 }
 

@@ -11,27 +11,23 @@ struct replay {
 	const struct plan *plan;
 	void **module, **func;	/* per kernel of the bundle; NULL where the plan does not use it */
 	int *chosen;		/* per step: the variant a call launches */
-	uint64_t *spare;	/* per step: memory for the kernel's own global scratch, or 0 */
-	size_t *spare_bytes;
 	struct slot *slot;	/* per plan buffer: where it lies in a set */
-	struct scratch scratch;
+	uint64_t *spare;	/* per step: where in a set the kernel's own global scratch lies; 0: it needs none */
+	struct scratch scratch;	/* of both kinds */
 	int step;		/* the step a failed call had come to */
 };
 
-/* Room in a set for the plan's scratch. */
-size_t replay_scratch_bytes(const struct plan *p);
+/* Room in a set for the plan's scratch, and its kernels' own. */
+size_t replay_scratch_bytes(const struct bundle *b, const struct plan *p);
 /* Loads the plan's modules and checks every launch against the kernel's own parameters. The plan fits the task
  * (bundle_fits). Releasable after a failure too. */
 int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const struct plan *p, const struct layout *l,
 		struct err *e);
 void replay_release(struct replay *r);
-/* Gives modules and global scratch back, so that another's may come to lie there. */
+/* Gives modules back, so that another's may come to lie there. */
 void replay_unload(struct replay *r);
-/* Loads the modules of the chosen variants anew, so that nothing a kernel kept in its module survives, and gets their
- * global scratch anew. */
+/* Loads the modules of the chosen variants anew, so that nothing a kernel kept in its module survives. */
 int replay_reload(struct replay *r, struct err *e);
-/* Overwrites the kernels' own global scratch. */
-int replay_spoil(struct replay *r, uint8_t with, struct err *e);
 /* Launches every step on the set at this address. */
 int replay_call(struct replay *r, uint64_t set, struct err *e);
 /* The same, waiting at most `seconds` for each step: 0 done, 1 a step does not end, -1 error; r->step says which. */

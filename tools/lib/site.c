@@ -52,8 +52,8 @@ static int lay_out(struct site *s, struct plan *const plan[LEGS], int first, dou
 	size_t scratch = 0;
 
 	for (int k = first; k < LEGS; k++)
-		if (plan[k] && replay_scratch_bytes(plan[k]) > scratch)
-			scratch = replay_scratch_bytes(plan[k]);
+		if (plan[k] && replay_scratch_bytes(&s->rig->bundle[k], plan[k]) > scratch)
+			scratch = replay_scratch_bytes(&s->rig->bundle[k], plan[k]);
 	layout_release(&s->l);
 	layout_init(&s->l, &s->in, scratch);
 	pool_init(&s->pool, &s->l, s->rig->gpu);

@@ -36,11 +36,9 @@ static int watch(struct site *s, struct block *b, struct sight *seen, struct err
 	return rc;
 }
 
-static int wipe(struct site *s, int k, struct err *e)
+static int wipe(struct site *s, struct err *e)
 {
-	struct rng *rng = &s->rig->rng;
-	int rc = pool_spoil(&s->pool, rng, e) || replay_spoil(&s->replay[k], (uint8_t)rng_next(rng), e) ||
-		 gpu_l2_reset(s->rig->gpu, e) || gpu_sync(s->rig->gpu, e);
+	int rc = pool_spoil(&s->pool, &s->rig->rng, e) || gpu_l2_reset(s->rig->gpu, e) || gpu_sync(s->rig->gpu, e);
 
 	phases_charge(&s->rig->phases, PHASE_WIPE);
 	return rc ? -1 : 0;
@@ -51,7 +49,7 @@ static int run_block(struct site *s, int k, struct block *b, struct sight *seen,
 	double ns;
 	int rc;
 
-	if (wipe(s, k, e) || gpu_graph_run(s->rig->gpu, s->lap[k].graph, e))
+	if (wipe(s, e) || gpu_graph_run(s->rig->gpu, s->lap[k].graph, e))
 		return -1;
 	rc = watch(s, b, seen, e);
 	phases_charge(&s->rig->phases, PHASE_TIME);
