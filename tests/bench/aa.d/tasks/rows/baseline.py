@@ -1,8 +1,9 @@
 """Every row over its root mean square, in the shapes that a plan can have. Bound by memory, or by the launch.
 
-EXTRA makes a call longer by about so many hundredths; with 0 the very same kernels run. The programs that a launch
-starts with wait at their beginning, all of them, so whatever happens then happens that much later. They wait for a few
-steps in any case: what the loop costs at all is then no part of the difference.
+EXTRA makes a call longer by about so many hundredths; with 0 the very same kernels run. Short ones wait: the programs that
+a launch starts with do so at their beginning, all of them, so whatever happens then happens that much later. They wait
+for a few steps in any case: what the loop costs at all is then no part of the difference. Waiting for so short that memory
+only catches up with what was written before costs long ones nothing; they go over some rows twice.
 """
 import triton
 import triton.language as tl
@@ -27,8 +28,8 @@ def inverse_root(sum_of_squares, N):
 
 
 @triton.jit(do_not_specialize=["steps"])
-def row_kernel(x, w, y, N, steps, first_programs, seed, BLOCK: tl.constexpr):
-    row = (tl.program_id(0) + wait(steps, first_programs, seed)).to(tl.int64)
+def row_kernel(x, w, y, M, N, steps, first_programs, seed, BLOCK: tl.constexpr):
+    row = ((tl.program_id(0) + wait(steps, first_programs, seed)) % M).to(tl.int64)
     i = tl.arange(0, BLOCK)
     v = tl.load(x + row * N + i).to(tl.float32)
     v *= inverse_root(tl.sum(v * v), N)
@@ -38,8 +39,8 @@ def row_kernel(x, w, y, N, steps, first_programs, seed, BLOCK: tl.constexpr):
 # the second is far slower: which one is chosen must not depend on the run
 @triton.autotune([triton.Config({"BLOCK": 2048}, num_warps=8), triton.Config({"BLOCK": 32}, num_warps=1)], key=["N"])
 @triton.jit(do_not_specialize=["steps"])
-def tuned_kernel(x, w, y, N, steps, first_programs, seed, BLOCK: tl.constexpr):
-    row = (tl.program_id(0) + wait(steps, first_programs, seed)).to(tl.int64)
+def tuned_kernel(x, w, y, M, N, steps, first_programs, seed, BLOCK: tl.constexpr):
+    row = ((tl.program_id(0) + wait(steps, first_programs, seed)) % M).to(tl.int64)
     i = tl.arange(0, BLOCK)
     squares = tl.zeros((BLOCK, ), tl.float32)
     for start in range(0, N, BLOCK):
@@ -77,14 +78,15 @@ def scale_kernel(x, w, y, sums, N, BLOCK: tl.constexpr):
     tl.store(y + row.to(tl.int64) * N + start + i, (v * tl.load(w + start + i).to(tl.float32)).to(tl.bfloat16))
 
 
-def run(x, w, y, *, way, extra_steps):
+def run(x, w, y, *, way, extra_steps, extra_rows):
     M, N = x.shape
+    programs = M + EXTRA * extra_rows
     blocks = M * N // 1024
     wait_for = 4 + round(EXTRA * extra_steps), d2k.num_sms() * 8, 0.5  # 8 programs of 8 warps fill an SM
     if way == 0:
-        row_kernel[(M, )](x, w, y, N, *wait_for, BLOCK=N, num_warps=8)
+        row_kernel[(programs, )](x, w, y, M, N, *wait_for, BLOCK=N, num_warps=8)
     elif way == 1:
-        tuned_kernel[(M, )](x, w, y, N, *wait_for)
+        tuned_kernel[(programs, )](x, w, y, M, N, *wait_for)
     elif way == 2:
         parts, sums = d2k.empty((blocks, ), d2k.float32), d2k.empty((M, ), d2k.float32)
         squares_kernel[(blocks, )](x, parts, N, *wait_for, BLOCK=1024, ATOMIC=False, num_warps=8)
