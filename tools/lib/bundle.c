@@ -4,6 +4,7 @@
 #include "cubin.h"
 #include "json.h"
 #include "scan.h"
+#include "sets.h"
 #include "../oracle/oracle.h"
 #include <math.h>
 #include <stdlib.h>
@@ -108,7 +109,7 @@ static int parse_kernel(struct kernel *k, const struct json *j, struct err *e)
 	}
 	if (json_type(cluster) == JSON_ARR && ctas != 1 && ctas != k->ctas)
 		return err_set(e, "kernel '%s': cluster and num_ctas disagree", name);
-	if (bad || k->global_scratch > 1 << 20 || k->global_scratch_align > 512)	/* as sets of buffers align */
+	if (bad || k->global_scratch > 1 << 20 || k->global_scratch_align > SET_ALIGN)
 		return err_set(e, "kernel '%s': a launch figure is out of range", name);
 	return 0;
 }

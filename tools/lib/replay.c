@@ -29,57 +29,52 @@ static size_t spare_bytes(const struct bundle *b, const struct step *s)
 	return (size_t)fmin(need, SPARE_MAX);
 }
 
-/* Sizes and names of all scratch: the plan's, in the order of its buffers, then that of the steps whose kernels need some. */
-static int list_scratch(const struct bundle *b, const struct plan *p, size_t *bytes, char **name)
-{
-	int n = 0;
-
-	for (int i = 0; i < p->nbuffers; i++)
-		if (p->buffers[i].scratch) {
-			name[n] = p->buffers[i].name;
-			bytes[n++] = p->buffers[i].bytes;
-		}
-	for (int s = 0; s < p->nsteps; s++)
-		if (spare_bytes(b, &p->steps[s])) {
-			name[n] = b->kernels[p->steps[s].variants[0].kernel].name;
-			bytes[n++] = spare_bytes(b, &p->steps[s]);
-		}
-	return n;
-}
-
-static size_t most_scratch(const struct plan *p)
-{
-	return (size_t)p->nbuffers + (size_t)p->nsteps + 1;
-}
-
 size_t replay_scratch_bytes(const struct bundle *b, const struct plan *p)
 {
-	struct slot *slot = xcalloc(most_scratch(p), sizeof(*slot));
-	size_t *bytes = xcalloc(most_scratch(p), sizeof(*bytes)), total;
-	char **name = xcalloc(most_scratch(p), sizeof(*name));
+	struct slot slot;
+	size_t end = 0;
 
-	total = slot_pack(slot, bytes, list_scratch(b, p, bytes, name), 0);
-	free(slot);
-	free(bytes);
-	free(name);
-	return total;
+	for (int i = 0; i < p->nbuffers; i++)
+		if (p->buffers[i].scratch)
+			end = slot_pack(&slot, &p->buffers[i].bytes, 1, end);
+	for (int s = 0; s < p->nsteps; s++) {
+		size_t bytes = spare_bytes(b, &p->steps[s]);
+
+		if (bytes)
+			end = slot_pack(&slot, &bytes, 1, end);
+	}
+	return end;
 }
 
+/* The next piece of scratch lies at *end, which moves on. */
+static struct slot add_scratch(struct scratch *scratch, char *name, size_t bytes, size_t *end)
+{
+	struct slot *slot = &scratch->slot[scratch->n];
+
+	scratch->name[scratch->n++] = name;
+	*end = slot_pack(slot, &bytes, 1, *end);
+	return *slot;
+}
+
+/* In the order of replay_scratch_bytes. */
 static void place(struct replay *r, const struct layout *l)
 {
 	const struct plan *p = r->plan;
-	struct scratch *scratch = &r->scratch;
-	size_t *bytes = xcalloc(most_scratch(p), sizeof(*bytes));
-	int n = 0;
+	size_t end = l->scratch;
 
-	scratch->n = list_scratch(r->bundle, p, bytes, scratch->name);
-	slot_pack(scratch->slot, bytes, scratch->n, l->scratch);
-	for (int i = 0; i < p->nbuffers; i++)
-		r->slot[i] = p->buffers[i].scratch ? scratch->slot[n++] : l->tensor[p->buffers[i].tensor];
-	for (int s = 0; s < p->nsteps; s++)
-		if (spare_bytes(r->bundle, &p->steps[s]))
-			r->spare[s] = scratch->slot[n++].offset;
-	free(bytes);
+	for (int i = 0; i < p->nbuffers; i++) {
+		const struct plan_buffer *b = &p->buffers[i];
+
+		r->slot[i] = b->scratch ? add_scratch(&r->scratch, b->name, b->bytes, &end) : l->tensor[b->tensor];
+	}
+	for (int s = 0; s < p->nsteps; s++) {
+		const struct step *step = &p->steps[s];
+		size_t bytes = spare_bytes(r->bundle, step);
+
+		if (bytes)
+			r->spare[s] = add_scratch(&r->scratch, r->bundle->kernels[step->variants[0].kernel].name, bytes,
+						  &end).offset;
+	}
 }
 
 static int load_kernel(struct replay *r, int k, struct err *e)
@@ -130,14 +125,16 @@ static int open_step(struct replay *r, int s, struct err *e)
 int replay_open(struct replay *r, struct gpu *g, const struct bundle *b, const struct plan *p, const struct layout *l,
 		struct err *e)
 {
+	size_t scratch = (size_t)p->nbuffers + (size_t)p->nsteps + 1;	/* at most */
+
 	*r = (struct replay){ .gpu = g, .bundle = b, .plan = p };
 	r->module = xcalloc((size_t)b->nkernels + 1, sizeof(*r->module));
 	r->func = xcalloc((size_t)b->nkernels + 1, sizeof(*r->func));
 	r->chosen = xcalloc((size_t)p->nsteps + 1, sizeof(*r->chosen));
 	r->spare = xcalloc((size_t)p->nsteps + 1, sizeof(*r->spare));
 	r->slot = xcalloc((size_t)p->nbuffers + 1, sizeof(*r->slot));
-	r->scratch.slot = xcalloc(most_scratch(p), sizeof(*r->scratch.slot));
-	r->scratch.name = xcalloc(most_scratch(p), sizeof(*r->scratch.name));
+	r->scratch.slot = xcalloc(scratch, sizeof(*r->scratch.slot));
+	r->scratch.name = xcalloc(scratch, sizeof(*r->scratch.name));
 	place(r, l);
 	for (int s = 0; s < p->nsteps; s++)
 		if (open_step(r, s, e))

@@ -51,9 +51,12 @@ static int lay_out(struct site *s, struct plan *const plan[LEGS], int first, dou
 {
 	size_t scratch = 0;
 
-	for (int k = first; k < LEGS; k++)
-		if (plan[k] && replay_scratch_bytes(&s->rig->bundle[k], plan[k]) > scratch)
-			scratch = replay_scratch_bytes(&s->rig->bundle[k], plan[k]);
+	for (int k = first; k < LEGS; k++) {
+		size_t bytes = plan[k] ? replay_scratch_bytes(&s->rig->bundle[k], plan[k]) : 0;
+
+		if (bytes > scratch)
+			scratch = bytes;
+	}
 	layout_release(&s->l);
 	layout_init(&s->l, &s->in, scratch);
 	pool_init(&s->pool, &s->l, s->rig->gpu);
