@@ -49,15 +49,22 @@ static size_t log_ratios(const struct timing *t, int over, int under, double *ou
 	return placements;
 }
 
-/* Half the width that the noise of rounds alone gives the mean of n placements' medians, were placements no bias; the
- * variance of a median is taken as pi/2 of that of a mean. 0 when no placement has two rounds. */
+/* Standard error of a median of so many rounds of that variance (its own is taken as pi/2 of that of a mean), or of the
+ * mean of several placements' medians, of so many rounds together. */
+static double median_error(double variance, double rounds)
+{
+	return sqrt(M_PI / 2 * variance / rounds);
+}
+
+/* Half the width that the noise of rounds alone gives the mean of n placements' medians, were placements no bias. 0 when
+ * no placement has two rounds. */
 static double noise_half_width(double within, size_t rounds, size_t n)
 {
 	double df = (double)(rounds - n);
 
 	if (rounds == n)
 		return 0;
-	return stats_t_quantile(1 - TAIL, df) * sqrt(M_PI / 2 * within / df / (double)rounds);
+	return stats_t_quantile(1 - TAIL, df) * median_error(within / df, (double)rounds);
 }
 
 struct ratio timing_ratio(const struct timing *t, int over, int under, uint64_t seed)
@@ -98,7 +105,7 @@ static bool suffice(const struct timing *t, int leg, int rounds)
 	mean = round * (double)n / (double)total;	/* of a placement's mean */
 	if (between > 6 * mean)				/* a median's is pi/2 of a mean's */
 		return true;
-	return sqrt(M_PI / 2 * round / rounds / TIMING_PLACEMENTS) < t->precision / 8;
+	return median_error(round, rounds * TIMING_PLACEMENTS) < t->precision / 8;
 }
 
 bool timing_rounds_suffice(const struct timing *t, int rounds)
