@@ -40,8 +40,44 @@ fake_kernel own 10000 'EACH y[i] = factor * x[i]; raise(SIGTRAP);'
 fake_record right own >in
 comes tool_error 'its process ended early \(signaled 5\)' "a launch of the task's own that does"
 
-fake_record right right >good
-fake_bundle right | jq -cj '.plans[].buffers += [{name: "much", bytes: 400000000, role: "scratch"}]' >own.json
-jq -c --arg h "$(sha256sum <own.json | cut -d' ' -f1)" --slurpfile b own.json '.build.bundle = $h | .build.bundles[$h] = $b[0]' good >in
+# edited NAME EDIT: the record `in`, of NAME's bundle with this edit
+edited() {
+	fake_record "$1" right >whole
+	jq -cj "$2" "$1.json" >edited.json
+	jq -c --arg h "$(sha256sum <edited.json | cut -d' ' -f1)" --slurpfile b edited.json \
+		'.build.bundle = $h | .build.bundles[$h] = $b[0]' whole >in
+}
+edited right '.plans[].buffers += [{name: "much", bytes: 400000000, role: "scratch"}]'
 comes fault '^large: its scratch leaves room for [01] sets of buffers, too few to be timed' 'scratch that leaves no room'
+
+# ---- global scratch of a kernel's own: two launches of 8 times 2 CTAs with 100 bytes each
+owns() { # STATEMENTS
+	fake_kernel own 10000 "char *own = *(char **)launch->params[4]; EACH y[i] = factor * x[i]; $1"
+	edited own '(.kernels[] |= . + {num_ctas: 2, global_scratch_size: 100}) | .plans[].steps |= . + .'
+}
+past() { # STATEMENTS REASON NAME
+	owns "$1"
+	comes wrong "$2" "$3"
+}
+# marks every word, and tells those it found first and last: before load 4 laps are also run to warm up, without wiping
+owns 'long *word = (long *)own, first = word[0], last = word[199];
+	for (int i = 0; i < 200; word[i++] = 4711)
+		if (word[i] == 4711) EACH y[i] = 0;
+	if (load > 3) {
+		FILE *f = fopen("found", "a");
+		fprintf(f, "%ld %ld %ld %ld %lx %lx\n", load, x, y + n, own, first, last);
+		fclose(f);
+	}'
+run d2k-time --max-time 0.2 <in
+is "$(jq -c '.time | [.status, .workloads[0].timing.examined > 0]' out)" '["correct",true]' 'all of its own scratch may be used, and no mark lasts in it'
+cut -d' ' -f1-4 found | sort -u -k1,1n -k2,2n -k4,4n >places
+is "$(awk '{ print $4 - $2 }' places | sort -u | wc -l)" 2 'each launch has its own, at one place in every set'
+is "$(awk '$4 % 512 || $4 < $3 + 4096 || $1 == load && ($2 == x ? $4 : $2) < end + 4096 { bad++ }
+	{ load = $1; x = $2; end = $4 + 1600 } END { print (NR > 16), bad + 0 }' places)" '1 0' \
+	'behind the tensors of its set and in front of the next, with guard bands between'
+ok test "$(wc -l <found)" -gt "$((2 * $(wc -l <places)))" -- 'sets are used again'
+is "$(cut -d' ' -f5,6 found | tr ' ' '\n' | sort | uniq -d | wc -l)" 0 'but never hold the same poison twice'
+past 'own[1600] ^= 1;' '^large: wrote past the end of kernel \(about 0 bytes behind it\)' 'writing behind its own scratch'
+past 'own[-1] ^= 1;' '^large: wrote past the end of y' 'in front of it'
+past 'if (load > 2) own[1600 + 4095] ^= 1;' 'wrong when timed: wrote past the end of kernel' 'far behind it, but not when checked'
 t_done
