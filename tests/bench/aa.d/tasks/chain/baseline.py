@@ -1,7 +1,6 @@
 """K multiply-adds on each element, four elements a thread: bound by arithmetic. EXTRA as in the task rows."""
 import triton
 import triton.language as tl
-import d2k
 
 EXTRA = 0
 
@@ -27,6 +26,6 @@ def chain_kernel(x, y, K, c, d, steps, first_programs, seed, BLOCK: tl.constexpr
 
 def run(x, y, *, K, c, d, extra_steps):
     N, = x.shape
-    # 8 programs of 8 warps fill an SM
-    chain_kernel[(N // 1024, )](x, y, K, c, d, 4 + round(EXTRA * extra_steps), d2k.num_sms() * 8, 0.5, BLOCK=1024,
-                                num_warps=8)
+    # every program waits: were it the first, those that follow would only catch up
+    programs = N // 1024
+    chain_kernel[(programs, )](x, y, K, c, d, 4 + round(EXTRA * extra_steps), programs, 0.5, BLOCK=1024, num_warps=8)
