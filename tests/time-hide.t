@@ -50,6 +50,23 @@ edited() {
 edited right '.plans[].buffers += [{name: "much", bytes: 400000000, role: "scratch"}]'
 comes fault '^large: its scratch leaves room for [01] sets of buffers, too few to be timed' 'scratch that leaves no room'
 
+# ---- sets too small for L2: 640 take some 54 MB, and four times L2 is 64 MB
+fake_kernel own 10000 'static char *first, was;
+	char *far;
+	EACH y[i] = factor * x[i];
+	first = !first || (char *)x < first ? (char *)x : first;
+	far = first + 60000000;
+	if (load > 3 && call > 1000 && *far != was) {
+		FILE *f = fopen("wiped", "a");
+		fprintf(f, "%ld %d\n", load, was = *far);
+		fclose(f);
+	}'
+fake_record own right >in
+FAKE_L2=16777216 run d2k-time --max-time 0.2 <in
+is "$(jq -r '.time.status' out)" correct 'sets too small for L2: timed'
+is "$(jq '.time.workloads[0].timing | .calls + .lead_calls' out)" 640 'as many as a graph may have'
+is "$(($(sort -u wiped | wc -l) >= 5))" 1 'and memory beside them is wiped with them'
+
 # ---- global scratch of a kernel's own: two launches of 8 times 2 CTAs with 100 bytes each
 owns() { # STATEMENTS
 	fake_kernel own 10000 "char *own = *(char **)launch->params[4]; EACH y[i] = factor * x[i]; $1"

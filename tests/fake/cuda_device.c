@@ -111,11 +111,11 @@ CUresult cuDeviceGetUuid_v2(CUuuid *u, CUdevice d)
 
 CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice d)
 {
-	static const struct { int attribute, value; } table[] = {
+	const struct { int attribute, value; } table[] = {
 		{ 13, FAKE_SM_MHZ * 1000 },			/* clocks in kHz */
 		{ CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4 },
 		{ 36, FAKE_MEMORY_MHZ * 1000 }, { 37, FAKE_BUS_BITS },
-		{ CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 64 << 10 },
+		{ CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, (int)fake_number("FAKE_L2", 64 << 10) },
 		{ 39, 2048 },					/* threads, */
 		{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9 }, { CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0 },
 		{ 81, 228 << 10 }, { 82, 65536 },		/* shared memory and registers of a multiprocessor, */

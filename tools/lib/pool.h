@@ -1,5 +1,8 @@
 /* The sets of buffers of one workload on a GPU, over which runs rotate, and those laid aside to be examined.
  *
+ * Between two runs on a set at least four times as many bytes as L2 has are read or written: the other sets', or, where as
+ * many as a graph can hold are too small for that, also those of memory beside them that is wiped with them.
+ *
  * What a run could leave for a later one is wiped between blocks of runs: pool_spoil() gives everything in the sets but
  * their inputs, and all memory around them, new poison, puts back what is both input and output, and overwrites shared
  * memory. For the same reason nothing is laid aside while runs go on: the copies, the pristine set for the oracle, and
@@ -10,7 +13,7 @@
 #include "rng.h"
 #include "sets.h"
 
-enum { POOL_MAX = 640, POOL_WITNESSES = 8 };
+enum { POOL_MAX = 640, POOL_WITNESSES = 8, POOL_ROTATION = 4 };
 
 struct pool {
 	const struct layout *l;
@@ -21,7 +24,7 @@ struct pool {
 	uint64_t arena;			/* all sets, and behind them: */
 	uint64_t backup;		/* inout tensors of each set as generated, if the task has any; */
 	uint64_t table;			/* base and poison of each set, and a count, for kernels; */
-	uint64_t rest;			/* unused to the end of the page */
+	uint64_t rest;			/* unused to the end */
 	size_t bytes, backup_bytes;	/* of the arena; of one set's backup */
 
 	uint64_t aside;			/* 0: nothing is laid aside */
