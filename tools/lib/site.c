@@ -5,7 +5,6 @@
 #include "peaks.h"
 #include <math.h>
 
-#define ROTATION 4		/* the sets of a block exceed L2 this many times */
 #define SHORTEST_NS 1500	/* of any launch */
 #define LONG_CALL_NS 1e6	/* to a call this long, what L2 holds before it is next to nothing: no lead-in */
 enum { SETS_MIN = 2, NODES_MAX = 4096 };
@@ -75,14 +74,13 @@ static int most_calls(struct plan *const plan[LEGS])
 }
 
 /* How many sets and calls: enough to exceed L2 four times and for a block to last even if no call took longer than the
- * floor, as far as they fit. A candidate
- * whose scratch leaves too few to exceed L2, where there would be enough, cannot be timed fairly. 0, or -1: in e, or
- * the result says why. */
+ * floor, as far as they fit the device and a graph. A candidate whose scratch leaves too few to exceed L2, where there
+ * would be enough, cannot be timed fairly. 0, or -1: in e, or the result says why. */
 static int count_sets(struct site *s, struct plan *const plan[LEGS], struct err *e)
 {
 	double call = touched(s), l2 = (double)s->rig->info.l2_bytes, least_ns = fmax(s->r.floor_ns, SHORTEST_NS);
 	int lead = s->r.floor_ns > LONG_CALL_NS ? 0 : (int)fmin(ceil(l2 / call), POOL_MAX / 4), own, most;
-	int rotate = (int)fmin(fmax(ceil(ROTATION * l2 / call), SETS_MIN), POOL_MAX - lead);
+	int rotate = (int)fmin(fmax(ceil(POOL_ROTATION * l2 / call), SETS_MIN), POOL_MAX - lead);
 	double want = fmax(rotate, ceil(SITE_BLOCK_NS / least_ns)), room;
 	size_t available;
 
