@@ -45,6 +45,12 @@ is "$(of 'def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor
 is "$(of '[.speedup_ci[0] < .speedup, .speedup < .speedup_ci[1], .vs_expert_ci[0] < .vs_expert, .vs_expert < .vs_expert_ci[1]] | unique')" '[true]' \
 	'within their intervals'
 
+# ---- no place for more
+fake_kernel long 300000 'EACH y[i] = factor * x[i];'
+fake_record long long >in-long
+FAKE_L2=16000 FAKE_JITTER=0.2 FAKE_PLACEMENT=0.05 run d2k-time --precision 0.1 --max-time 100 in-long
+is "$(of '.timing | [.ended_by, .rounds, .seconds < 100]')" '["rounds",3072,true]' 'as many rounds as are kept end it before its time'
+
 # ---- verdicts
 fake_record slow right right >slower
 run d2k-time --max-time 0.01 slower

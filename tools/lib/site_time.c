@@ -129,7 +129,9 @@ static bool done(struct site *s)
 	/* not after every placement: the more often one looks, the sooner an interval is narrow by chance */
 	if (t->placements >= TIMING_PLACEMENTS && t->placements % 4 == 0 && t->n && half_width(s) <= job->precision)
 		t->ended_by = "precision";
-	else if (t->placements >= PLACEMENTS_MIN && (t->seconds >= job->max_time || t->n == TIMING_BLOCKS))
+	else if (t->placements >= PLACEMENTS_MIN && t->n == TIMING_BLOCKS)
+		t->ended_by = "rounds";	/* no place for more */
+	else if (t->placements >= PLACEMENTS_MIN && t->seconds >= job->max_time)
 		t->ended_by = "max_time";
 	return t->ended_by;
 }

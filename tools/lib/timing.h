@@ -33,7 +33,7 @@ struct timing {
 	bool shared;			/* another process was seen on the device */
 	int temperature, power_mw;	/* the highest seen; -1: not known */
 	double precision;		/* asked for: half-width of a ratio's interval */
-	const char *ended_by;		/* "precision" or "max_time" */
+	const char *ended_by;		/* "precision", "max_time" or "rounds" */
 	double began, seconds;		/* of the clock; and how long all of it took */
 };
 
