@@ -169,7 +169,7 @@ for status in wrong fault timeout invalid not_built; do
 	trial m "t-$status" without ".time.status = \"$status\" | .time.speedup = null |
 		.build.status = \"$([ $status = not_built ] && echo syntax_error || echo ok)\""
 done >records
-for status in stale unsupported tool_error something_new; do
+for status in noisy stale unsupported tool_error something_new; do
 	trial m "t-$status" without ".time.status = \"$status\" | .time.speedup = null"
 done >>records
 {
@@ -180,10 +180,11 @@ done >>records
 	trial m nothing-sent without '.time.status = "not_built" | .build.status = "no_submission" |
 		.agent.status = "budget" | .agent.submission = null'
 } >>records
-is "$(score "$without | [.pairs, .correct, .trials]")" "[6,0,13]" "six are incorrect, seven say nothing"
+is "$(score "$without | [.pairs, .correct, .trials]")" "[6,0,14]" "six are incorrect, eight say nothing"
 is "$(score "$without.outcomes | [.wrong, .fault, .timeout, .invalid, .not_built]")" "[1,1,1,1,2]" "by kind"
-is "$(score "$without.outcomes | [.stale, .unsupported, .tool_error, .not_run]")" "[1,1,4,1]" "and the others"
+is "$(score "$without.outcomes | [.noisy, .stale, .unsupported, .tool_error, .not_run]")" "[1,1,1,4,1]" "and the others"
 is "$(score "$without | [.performance_score, .performance_by_rule]")" "[1,6]" "only the six count by the rule"
+like "$(score .warnings)" 'the tools failed: 6 of 14 .*"too few undisturbed rounds: 1 of 14 records are noisy' "noise is no failure of the tools"
 
 # Sections that do not belong together: a stage was done again, and those after it were not
 source=$(printf source | sha256sum | cut -d' ' -f1)

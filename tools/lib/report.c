@@ -135,6 +135,9 @@ static void warn_measurements(const struct score *s, const struct sink *k)
 		say(k, "the tools failed: %d of %zu records (tool_error %d, unsupported %d, stale %d); they say "
 		    "nothing about the submission and are left out of correctness", lost, s->records,
 		    ended(s, ENDED_TOOL_ERROR), ended(s, ENDED_UNSUPPORTED), ended(s, ENDED_STALE));
+	if (ended(s, ENDED_NOISY))
+		say(k, "too few undisturbed rounds: %d of %zu records are noisy, because the device was throttled or shared; "
+		    "they count nowhere until they are timed again (d2k-time --redo)", ended(s, ENDED_NOISY), s->records);
 	if (ended(s, ENDED_NOT_RUN))
 		say(k, "not timed: %d of %zu records have no 'time' section", ended(s, ENDED_NOT_RUN), s->records);
 }

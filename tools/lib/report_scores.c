@@ -209,12 +209,12 @@ void table_endings(const struct score *s, struct table *t)
 {
 	static const int columns[] = {
 		ENDED_CORRECT, ENDED_WRONG, ENDED_FAULT, ENDED_TIMEOUT, ENDED_INVALID, ENDED_NOT_BUILT,
-		ENDED_NOT_RUN, ENDED_TOOL_ERROR,
+		ENDED_NOT_RUN, ENDED_NOISY, ENDED_TOOL_ERROR,
 	};
 	const int n = sizeof columns / sizeof *columns;
 
 	table_init(t, "How the trials ended");
-	t->note = xstrdup("Not run, tool error (also unsupported and stale): nothing is known about the submission, "
+	t->note = xstrdup("Not run, noisy, tool error (also unsupported and stale): nothing is known about the submission, "
 			  "and it counts nowhere.");
 	count_columns(t, ending_name, columns, n);
 	count_rows(s, t, columns, n, false);

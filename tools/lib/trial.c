@@ -12,6 +12,7 @@ const char *const ending_name[ENDINGS] = {
 	[ENDED_TIMEOUT] = "timeout",
 	[ENDED_INVALID] = "invalid",
 	[ENDED_NOT_BUILT] = "not_built",
+	[ENDED_NOISY] = "noisy",
 	[ENDED_STALE] = "stale",
 	[ENDED_UNSUPPORTED] = "unsupported",
 	[ENDED_TOOL_ERROR] = "tool_error",
