@@ -62,6 +62,23 @@ FAKE_JITTER=0.002 FAKE_PLACEMENT=0.0005 run d2k-time --self-test --max-time 0.01
 like "$(<err)" '^d2k-time: in:1: large: same: (1\.00|0\.99)[0-9]* \([0-9.]+ to [0-9.]+\), noise floor [0-9.e-]+ %$' '--self-test says so'
 is "$(time_ '[.status, .comparable, .self_test, .baseline, .expert]')" '["correct",false,true,null,null]' 'of no other kernel, and not to be compared'
 is "$(of '[(.speedup | . > 0.99 and . < 1.01), .verdict]')" '[true,"same"]' 'of twice the same kernel'
+run d2k-time --self-test --max-time 0.01 in
+exits 0 'which is as it must be'
+# only the baseline is led in by its own module
+fake_kernel apart '({ char me[32]; const char *last = getenv("LAST"); snprintf(me, sizeof(me), "%p", &call);
+	long long ns = last && !strcmp(last, me) ? 80000 : 160000; setenv("LAST", me, 1); ns; })' 'EACH y[i] = factor * x[i];'
+fake_kernel zeros 80000 'EACH y[i] = 0;'
+fake_record apart >in-apart
+fake_record zeros >in-zeros
+run d2k-time --self-test --max-time 0.01 in-apart in
+exits 1 'the same told apart is an error'
+like "$(<err)" 'in-apart:1: large: NOT the same: ' 'that is told'
+is "$(jq -c '.time | [.status, .workloads[0].verdict]' out | tr '\n' ' ')" '["correct","slower"] ["correct","same"] ' 'and the records have their sections'
+run d2k-time --self-test --max-time 0.01 in-zeros
+exits 1 'so is what could not be timed'
+jq -c '.build.status = "syntax_error"' in >in-unbuilt
+run d2k-time --self-test in-unbuilt
+exits 1 'or not even built'
 
 # ---- what there is nothing to compare with
 run d2k-time --max-time 0.01 in-same

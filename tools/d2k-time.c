@@ -45,7 +45,7 @@ static const struct opt opts[] = {
 		"time until the speedup's 95 % interval is this wide to either side; 0.1 for published runs", 0, 0 },
 	{ 0, "max-time", OPT_SECONDS, &o.max_time, "SECONDS", "or until a workload has been timed this long", 0, 0 },
 	{ 0, "self-test", OPT_FLAG, &o.self_test, NULL,
-		"time each submission against itself: the verdict must be \"same\"", 0, 0 },
+		"time each submission against itself: exit status 1 unless all verdicts are \"same\"", 0, 0 },
 	{ 0, "profile", OPT_FLAG, &o.profile, NULL,
 		"afterwards tell where the time goes and what kernels are made of; ncu's counters where it may", 0, 0 },
 	{ 0, "sanitize", OPT_STR, &o.sanitize, "TOOL",
@@ -70,6 +70,8 @@ static const struct opt opts[] = {
 	{ 0, "seed", OPT_STR, &o.seed, "N", "the inputs' seed", 0, 0 },
 	OPT_END
 };
+
+static bool self_test_failed;	/* for a record */
 
 static const struct opt_usage usage = {
 	"d2k-time", "[FILE...]", "d2k-build <records.jsonl | d2k-time >timed.jsonl",
@@ -180,8 +182,8 @@ static enum filter_result finish(struct entry *x, struct buf *out)
 	say_sanitized(x);
 	if (o.stages && x->outcome.phases.len)
 		warn("%s: %.4g s: %s", x->r->where, x->seconds, x->outcome.phases.data);
-	if (o.self_test)
-		outcome_verdicts(&x->outcome, x->r->where);
+	if (o.self_test && !outcome_verdicts(&x->outcome, x->r->where))
+		self_test_failed = true;
 	emit_section(out, x);
 	return FILTER_ADD;
 }
@@ -351,7 +353,7 @@ static int calibrate_by_hand(void)
 int main(int argc, char **argv)
 {
 	struct filter f = { .section = "time", .process = process };
-	int n;
+	int n, rc;
 
 	if (argc == 3 && !strcmp(argv[1], ENCORE_OPTION)) {	/* not a user's: encore.h */
 		die_program = usage.name;
@@ -370,5 +372,6 @@ int main(int argc, char **argv)
 		return tolerance_run(o.tolerance, &d, o.timeout, argv, n);
 	}
 	f.redo = o.redo;
-	return filter_run(&f, argv, n);
+	rc = filter_run(&f, argv, n);
+	return rc == EXIT_DONE && self_test_failed ? EXIT_RECORD : rc;
 }

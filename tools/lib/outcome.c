@@ -230,8 +230,10 @@ void outcome_settle(struct outcome *o)
 		 o->workload[bad].message ? o->workload[bad].message : time_status_name[o->workload[bad].status]);
 }
 
-void outcome_verdicts(const struct outcome *o, const char *where)
+bool outcome_verdicts(const struct outcome *o, const char *where)
 {
+	bool same = o->status == TIME_CORRECT;
+
 	for (int k = 0; k < o->job->nworkloads; k++) {
 		const struct outcome_workload *w = &o->workload[k];
 
@@ -242,7 +244,9 @@ void outcome_verdicts(const struct outcome *o, const char *where)
 			warn("%s: %s: %s: %.5f (%.5f to %.5f), noise floor %.2g %%", where, o->job->workloads[k]->id,
 			     w->same ? "same" : "NOT the same", w->speedup, w->low, w->high,
 			     50 * (w->high - w->low) / w->speedup);
+		same = same && w->same;
 	}
+	return same;
 }
 
 /* Geometric mean over all workloads; NaN when one lacks the figure or the record is not correct. */

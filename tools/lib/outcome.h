@@ -39,8 +39,9 @@ void outcome_close(struct outcome *o, int i, enum time_status missing, const cha
 /* Status and reason of the record from its workloads, unless the whole failed; and from the sanitizer, whose findings
  * make a correct record wrong where they prove something (sanitizer.h). */
 void outcome_settle(struct outcome *o);
-/* After --self-test: the verdict on each workload and the noise floor, as messages that begin with `where`. */
-void outcome_verdicts(const struct outcome *o, const char *where);
+/* After --self-test: the verdict on each workload and the noise floor, as messages that begin with `where`. Whether all
+ * are "same". */
+bool outcome_verdicts(const struct outcome *o, const char *where);
 /* Why the sanitizer could find nothing, or what it found that proves nothing; false: there is nothing to say. */
 bool outcome_sanitizer_words(const struct outcome *o, struct buf *words);
 /* "workloads", "speedup", "vs_expert", "sanitizer" members. */
