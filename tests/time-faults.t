@@ -67,6 +67,7 @@ is "$(jq -c '.time | .device.power_limit_mw, .device.other_processes, (.workload
 	'null null null [null]' 'whose figures are not known'
 
 # ---- memory, and a device that goes away
+step='^large: kernel kernel \(step 1 of 1\):? '
 fails() { # RULE STATUS-OR-passes REASON NAME
 	cp good in
 	FAKE_FAIL=$1 time_it
@@ -97,6 +98,16 @@ lost 'cuEventElapsedTime=46@20!'
 fails 'cuGraphLaunch=999@1+' tool_error '^large: cuGraphLaunch: ' 'an unknown error while timed'
 fails 'cuStreamQuery=214@30+' tool_error '^large: cuStreamQuery: ' 'an uncorrectable error of the memory while timed'
 fails 'cuEventElapsedTime=600@40' tool_error '^large: cuEventElapsedTime: ' 'an event that never came'
+fails 'cuModuleLoadData=2@2' tool_error '^large: the workload does not fit the device: kernel kernel: cuModuleLoadData: out of memory' \
+	'no memory for the candidate'"'"'s code'
+fails 'cuModuleLoadData=2@3' tool_error '^large: .*cuModuleLoadData: out of memory' 'none for the baseline'"'"'s'
+lost 'cuModuleLoadData=46@2!'	# the candidate's
+fails 'cuModuleLoadData=214@2!' tool_error '^large: kernel kernel: cuModuleLoadData: ' 'an uncorrectable error while the candidate is loaded'
+fails 'cuModuleLoadData=200@2' fault '^large: kernel kernel: cuModuleLoadData: ' 'an image that is refused is the candidate'"'"'s doing'
+lost 'cuLaunchKernelEx=46@3!'	# the candidate's first
+lost 'cuStreamQuery=46@1!'
+fails 'cuStreamQuery=214@1!' tool_error "$step.*cuStreamQuery: " 'an uncorrectable error while the candidate is checked'
+fails 'cuStreamQuery=999@1+' tool_error "$step.*cuStreamQuery: " 'an unknown error while it is checked'
 
 # ---- the submission's own faults
 does() { # STATEMENTS STATUS REASON NAME [OPTION...]
@@ -105,7 +116,6 @@ does() { # STATEMENTS STATUS REASON NAME [OPTION...]
 	time_it "${@:5}"
 	comes "$2" "$3" "$4"
 }
-step='^large: kernel kernel \(step 1 of 1\):? '
 does 'launch->fault = 700;' fault "$step.*illegal memory access" 'an illegal address'
 does 'launch->fault = 719;' fault "$step" 'a launch that fails'
 does 'launch->fault = 702;' fault "$step" 'a launch that the driver ends'
@@ -123,6 +133,12 @@ own() { # EDIT-OF-BUNDLE STATUS REASON NAME
 	time_it
 	comes "$2" "$3" "$4"
 }
+tuned='.plans |= map(.steps[0].variants |= [.[0] + {config: "one"}, .[0] + {config: "two"}])'
+export FAKE_FAIL
+for FAKE_FAIL in 'cuStreamBeginCapture_v2=46@1!' 'cuLaunchKernelEx=46@15!' 'cuStreamSynchronize=214@8!'; do
+	own "$tuned" tool_error '^large: ' "autotuning that ends by $FAKE_FAIL"
+done
+unset FAKE_FAIL
 own '.plans |= map(.steps[0].variants[0].args |= .[:3])' fault 'kernel takes 6 parameters, the plan gives 3' 'too few arguments'
 
 # ---- the task's own faults

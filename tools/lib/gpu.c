@@ -191,9 +191,36 @@ bool gpu_fault(const struct gpu *g)
 	}
 }
 
+bool gpu_blames_code(const struct gpu *g)
+{
+	switch (g->last) {
+	case CUDA_SUCCESS:	/* checks of our own */
+	case CUDA_ERROR_INVALID_VALUE:
+	case CUDA_ERROR_INVALID_IMAGE:
+	case CUDA_ERROR_NO_BINARY_FOR_GPU:
+	case CUDA_ERROR_INVALID_PTX:
+	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+	case CUDA_ERROR_INVALID_SOURCE:
+	case CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND:
+	case CUDA_ERROR_NOT_FOUND:
+	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+	case CUDA_ERROR_NOT_SUPPORTED:
+	case CUDA_ERROR_INVALID_CLUSTER_SIZE:
+		return true;
+	default:
+		return gpu_fault(g);
+	}
+}
+
 bool gpu_out_of_memory(const struct gpu *g)
 {
 	return g->last == CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void gpu_forget(struct gpu *g)
+{
+	g->last = CUDA_SUCCESS;
 }
 
 /* ---- memory */

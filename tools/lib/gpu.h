@@ -2,8 +2,8 @@
  *
  * gpu_open() makes no context, so a process may open a device, wait for its lock, and only then gpu_start(). A
  * context does not survive fork: a parent that forks workers never calls any of this. All work goes to one stream, in
- * order; what returns data waits for it. Functions return 0, or -1 with the driver's words in e; gpu_fault() then
- * tells whether the last failure was of the kind a kernel causes. Device memory and modules go away with the process. */
+ * order; what returns data waits for it. Functions return 0, or -1 with the driver's words in e; whose doing the last
+ * failure was is then told by gpu_fault() and those beside it. Device memory and modules go away with the process. */
 #ifndef GPU_H
 #define GPU_H
 #include "die.h"
@@ -38,7 +38,12 @@ void gpu_arch(const struct gpu *g, char out[16]);
 const struct gpu_info *gpu_info(const struct gpu *g);
 /* Whether the last failure is one a kernel causes (illegal address, failed launch, ...); sticky: the context is lost. */
 bool gpu_fault(const struct gpu *g);
+/* Whether, when it came of loading or running code, it is that code's doing: a fault, or it was refused, by the driver or
+ * before any was asked. All else (device lost, memory used up or broken, what is not known) is not. */
+bool gpu_blames_code(const struct gpu *g);
 bool gpu_out_of_memory(const struct gpu *g);
+/* Forgets the last failure, so that the next is judged by itself. */
+void gpu_forget(struct gpu *g);
 
 int gpu_alloc(struct gpu *g, size_t n, uint64_t *p, struct err *e);
 void gpu_free(struct gpu *g, uint64_t p);

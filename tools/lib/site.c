@@ -131,13 +131,17 @@ static int open_legs(struct site *s, struct plan *const plan[LEGS])
 	for (int k = 0; k < LEGS; k++) {
 		if (!plan[k])
 			continue;
+		gpu_forget(rig->gpu);
 		site_candidate(s, k == LEG_CANDIDATE);
 		s->ready[k] = !replay_open(&s->replay[k], rig->gpu, &rig->bundle[k], plan[k], &s->l, &s->lacks[k]);
 		site_candidate(s, false);
-		if (!s->ready[k] && k == LEG_CANDIDATE) {
+		if (s->ready[k] || (k != LEG_CANDIDATE && gpu_blames_code(rig->gpu)))
+			continue;
+		if (gpu_blames_code(rig->gpu))
 			result_fail(&s->r, TIME_FAULT, "%s", s->lacks[k].text);
-			return -1;
-		}
+		else
+			site_tool_failed(s, s->lacks[k].text);
+		return -1;
 	}
 	phases_charge(&rig->phases, PHASE_LOAD);
 	return 0;
@@ -215,8 +219,8 @@ void site_failed(struct site *s, int leg, const char *why)
 	const char *kernel = replay_step_name(r, r->step);
 
 	if (leg == LEG_CANDIDATE)
-		result_fail(&s->r, TIME_FAULT, "kernel %s (step %d of %d): %s", kernel, r->step + 1, r->plan->nsteps,
-			    why);
+		result_fail(&s->r, gpu_blames_code(s->rig->gpu) ? TIME_FAULT : TIME_TOOL_ERROR,
+			    "kernel %s (step %d of %d): %s", kernel, r->step + 1, r->plan->nsteps, why);
 	else
 		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s, kernel %s: %s", leg_name[leg], kernel, why);
 }

@@ -15,7 +15,7 @@ static int can_launch(const struct walk *w, struct replay *r, struct err *e)
 	struct err why;
 
 	if (replay_call(r, w->set[w->order[0]].base, &why))
-		return gpu_fault(w->gpu) ? err_set(e, "%s", why.text) : 1;
+		return gpu_fault(w->gpu) || !gpu_blames_code(w->gpu) ? err_set(e, "%s", why.text) : 1;
 	return gpu_sync(w->gpu, e);
 }
 
