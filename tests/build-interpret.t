@@ -15,7 +15,8 @@ interpret() { # SOURCE-FILE: runs it on ./memory, two tensors of 64 floats; the 
 		{name: "x", dtype: "float32", shape: [8, 8], role: "in", offset: 0},
 		{name: "y", dtype: "float32", shape: [8, 8], role: "out", offset: 512}]}' >job
 	status=0
-	"$python" -sEB "$D2K_ROOT/tools/triton/interpret.py" <job 3>result 4<>memory >out 2>err || status=$?
+	"$python" -sEB "$D2K_ROOT/tools/triton/interpret.py" <job 3>said 4<>memory >out 2>err || status=$?
+	sed 1d said >result
 }
 floats() { od -An -v -w4 -t f4 "$@" memory | tr -d ' ' | sort | uniq -c | awk '{print $1, $2}'; }
 fresh() { "$python" -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<64f", *[2] * 64) + b"\xff" * 768)' >memory; }
@@ -23,6 +24,7 @@ fresh() { "$python" -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(
 fresh
 interpret "$D2K_ROOT/tests/fixtures/build/ok.py"
 exits 0 'a job'
+is "$(head -n 1 said)" ready 'it says that it is ready'
 is "$(<result)" '{"status": "ok", "message": ""}' 'its result'
 is "$(floats -j 512 -N 256)" '64 5' 'the output is in the memory'
 is "$(floats -j 0 -N 256)" '64 2' 'the input is as it was'

@@ -72,6 +72,22 @@ is "$(jq -r .time.status out)" tool_error 'confirms nothing'
 like "$(jq -r .time.reason out)" "no finite value for output 'y'" 'and that is said'
 cp oracle.c root/tasks/twice/oracle.c
 
+# a Python that cannot replay anything is no fault of a submission's; what a submission does to it is
+D2K_PYTHON=/bin/false run d2k-time --device cpu --workload small <in
+is "$(jq -r .time.status out)" tool_error 'another program in place of Python'
+like "$(jq -r .time.reason out)" 'the interpreter \(/bin/false\) did not start: exited 1: no message' 'which is named'
+mv root/tools/triton/numerics.py numerics.py
+run d2k-time --device cpu --workload small <in
+is "$(jq -r .time.status out)" tool_error 'a module that is not there'
+like "$(jq -r .time.reason out)" "did not start: exited 1: ModuleNotFoundError: No module named 'numerics'\$" 'which is said last'
+mv numerics.py root/tools/triton/
+record "$(submission "$right" 'n = 0
+    triton.__builtins__["__import__"]("os")._exit(0)')" >in
+run d2k-time --device cpu --workload small <in
+is "$(jq -r .time.status out)" fault 'a submission that ends its process is at fault'
+like "$(jq -r .time.reason out)" 'ended without an answer' 'which is said'
+record "$(submission "$right")" >in
+
 # what code in the sandbox can see: an interpreter that tells
 cat >root/tools/triton/interpret.py <<'END'
 import glob, json, os
@@ -81,7 +97,7 @@ for path in glob.glob("/proc/*/environ") + glob.glob("/proc/self/fd/*"):
         seen.append(os.readlink(path) if "fd" in path else open(path).read())
     except OSError:
         pass
-os.write(3, json.dumps({"status": "host_error", "message": " ".join(seen)}).encode())
+os.write(3, b"ready\n" + json.dumps({"status": "host_error", "message": " ".join(seen)}).encode())
 END
 record "$(submission "$right")" >in
 TEST_SECRET=key-of-the-caller run d2k-time --device cpu --workload small <in

@@ -1,8 +1,8 @@
 """Runs a submission on the CPU, under Triton's interpreter: correctness on any machine, for small shapes.
 
 In: a job as JSON on stdin, {"source", "params", "tensors": [{"name", "dtype", "shape", "role", "offset"}]}, and the
-tensors' memory as file descriptor 4, each at its offset. Out: {"status", "message"} as JSON on file descriptor 3; the
-outputs are in the memory. Inputs are made and outputs judged elsewhere. With arguments, by hand: see job.py.
+tensors' memory as file descriptor 4, each at its offset. Out: on file descriptor 3 the line "ready", before anything of
+the submission's is read, then {"status", "message"} as JSON; the outputs are in the memory. Inputs are made and outputs judged elsewhere. With arguments, by hand: see job.py.
 
 Every load and store is checked to lie inside a buffer. Fresh scratch is filled with bytes 0xff, NaN in all float types.
 """
@@ -312,6 +312,7 @@ def main():
     if len(sys.argv) > 1:
         import job
         return by_hand(job.by_hand("smoke", "Run a submission on the CPU, on random inputs."))
+    os.write(3, b"ready\n")  # what fails from here on may be the submission's doing
     work = json.load(sys.stdin)
     array = np.frombuffer(mmap.mmap(4, 0), np.uint8)
     text = json.dumps(interpret(work, array))
