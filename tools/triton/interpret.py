@@ -2,7 +2,8 @@
 
 In: a job as JSON on stdin, {"source", "params", "tensors": [{"name", "dtype", "shape", "role", "offset"}]}, and the
 tensors' memory as file descriptor 4, each at its offset. Out: on file descriptor 3 the line "ready", before anything of
-the submission's is read, then {"status", "message"} as JSON; the outputs are in the memory. Inputs are made and outputs judged elsewhere. With arguments, by hand: see job.py.
+the submission's is read, then {"status", "message"} as JSON; the outputs are in the memory. Inputs are made and outputs
+judged elsewhere. With arguments, by hand: see job.py.
 
 Every load and store is checked to lie inside a buffer. Fresh scratch is filled with bytes 0xff, NaN in all float types.
 """
