@@ -156,6 +156,10 @@ task_does 1 'launch->hangs = 1;' tool_error "^large: the task's own baseline han
 task_does 1 'y[5] = 0;' tool_error "^large: the task's own baseline is wrong: output y" 'a baseline that is wrong'
 task_does 2 'launch->fault = 700;' tool_error "^large: the task's own expert, kernel kernel: .*illegal" 'an expert that faults'
 task_does 2 'if (load > 3 && call > 1) launch->hangs = 1;' tool_error "^large: the task's own expert hangs" 'one that does not end while timed'
+task_does 1 'if (load > 3 && call > 1) launch->fault = 700;' tool_error "^large: the task's own baseline, while timed: .*illegal" \
+	'a baseline that faults while timed'
+task_does 2 'if (load > 3 && call > 1) launch->fault = 716;' tool_error "^large: the task's own expert, while timed: " \
+	'an expert that does'
 fake_kernel own 80000 'EACH y[i] = factor * x[i]; y[5] = 0;'
 fake_record right right own >in
 run d2k-time --max-time 0.01 in

@@ -1,8 +1,8 @@
 /* From workers' lines to a section. */
 #include "outcome.h"
+#include "clock.h"
 #include "emit.h"
 #include "json.h"
-#include "progress.h"
 #include "stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 void outcome_init(struct outcome *o, const struct job *job)
 {
-	*o = (struct outcome){ .job = job, .status = TIME_CORRECT, .waited = NAN };
+	*o = (struct outcome){ .job = job, .status = TIME_CORRECT, .waited = NAN, .actor = ACTOR_TOOL };
 	o->workload = xcalloc((size_t)job->nworkloads + 1, sizeof(*o->workload));
 	for (int i = 0; i < job->nworkloads; i++) {
 		o->workload[i].status = TIME_NOT_RUN;
@@ -101,6 +101,39 @@ static void take_profile(struct outcome *o, const char *text, size_t word)
 	free(id);
 }
 
+static int actor_named(const char *name)
+{
+	for (int k = 0; k < ACTORS; k++)
+		if (!strcmp(actor_name[k], name))
+			return k;
+	return ACTOR_TOOL;
+}
+
+/* To who is at work, the time since it was last charged. */
+static void charge(struct outcome *o)
+{
+	double now = clock_now();
+
+	o->spent[o->actor] += now - o->mark;
+	o->mark = now;
+}
+
+int outcome_busiest(struct outcome *o, double *seconds)
+{
+	int most = LEG_CANDIDATE;
+	double others = 0;
+
+	charge(o);
+	for (int k = 0; k < ACTORS; k++)
+		others += k == LEG_CANDIDATE ? 0 : o->spent[k];
+	for (int k = 0; k < ACTORS && o->spent[LEG_CANDIDATE] < others; k++)
+		if (k != LEG_CANDIDATE && (most == LEG_CANDIDATE || o->spent[k] > o->spent[most]))
+			most = k;
+	if (seconds)
+		*seconds = o->spent[most];
+	return most;
+}
+
 void outcome_line(struct outcome *o, const char *line)
 {
 	const char *text = line[0] && line[1] == ' ' ? line + 2 : "";
@@ -110,6 +143,7 @@ void outcome_line(struct outcome *o, const char *line)
 	switch (line[0]) {
 	case PROGRESS_STARTS:
 		o->waited = strtod(text, NULL);
+		o->mark = clock_now();
 		break;
 	case PROGRESS_DEVICE:
 		keep(&o->device, text);
@@ -139,8 +173,9 @@ void outcome_line(struct outcome *o, const char *line)
 	case PROGRESS_SANITIZER:
 		keep(&o->sanitizer, text);
 		break;
-	case PROGRESS_CANDIDATE:
-		o->candidate = *text;
+	case PROGRESS_ACTOR:
+		charge(o);
+		o->actor = actor_named(text);
 		break;
 	case PROGRESS_FIGURES:
 		buf_addf(&o->figures, "%s\n", text);

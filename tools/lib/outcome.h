@@ -2,6 +2,7 @@
 #ifndef OUTCOME_H
 #define OUTCOME_H
 #include "job.h"
+#include "progress.h"
 #include "result.h"
 
 struct outcome {
@@ -24,7 +25,8 @@ struct outcome {
 	} *workload;
 	struct buf sanitizer;		/* JSON; empty: null */
 	struct buf figures;		/* of single runs, JSON lines (tolerance.h) */
-	bool candidate;			/* the worker was at what is the candidate's doing */
+	int actor;			/* who was at work last (progress.h), since `mark`, ... */
+	double mark, spent[ACTORS];	/* ... and for how many seconds each was before */
 	bool ended;			/* the worker said so, or it is known in which workload it went away */
 };
 
@@ -32,6 +34,9 @@ void outcome_init(struct outcome *o, const struct job *job);
 void outcome_release(struct outcome *o);
 /* A line of the protocol in progress.h. */
 void outcome_line(struct outcome *o, const char *line);
+/* Who had most of the worker's time until now, the candidate if it was half of it; and, if `seconds` is not NULL, how
+ * much. */
+int outcome_busiest(struct outcome *o, double *seconds);
 /* The profile of workload i, as JSON. */
 void outcome_profile(struct outcome *o, int i, const char *json);
 /* After the worker of workload i (or of all: i < 0) is gone: what is missing gets a status, with the reason. */

@@ -4,6 +4,9 @@
 #include "file.h"
 #include <unistd.h>
 
+const char *const actor_name[ACTORS] = { "candidate", "baseline", "expert", [ACTOR_ORACLE] = "oracle",
+					 [ACTOR_TOOL] = "tool" };
+
 void progress_say(int fd, enum progress what, const char *text)
 {
 	struct buf b = BUF_INIT;

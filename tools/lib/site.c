@@ -132,9 +132,9 @@ static int open_legs(struct site *s, struct plan *const plan[LEGS])
 		if (!plan[k])
 			continue;
 		gpu_forget(rig->gpu);
-		site_candidate(s, k == LEG_CANDIDATE);
+		site_actor(s, k);
 		s->ready[k] = !replay_open(&s->replay[k], rig->gpu, &rig->bundle[k], plan[k], &s->l, &s->lacks[k]);
-		site_candidate(s, false);
+		site_actor(s, ACTOR_TOOL);
 		if (s->ready[k] || (k != LEG_CANDIDATE && gpu_blames_code(rig->gpu)))
 			continue;
 		if (gpu_blames_code(rig->gpu))
@@ -155,6 +155,7 @@ int site_open(struct site *s, struct rig *rig, const struct workload *w)
 
 	*s = (struct site){ .rig = rig, .data_seed = job_fresh_seed(rig->job) };
 	result_init(&s->r, w->id);
+	site_actor(s, ACTOR_TOOL);
 	if (instance_open(&s->in, rig->engine, t, w, &e)) {
 		site_tool_failed(s, e.text);
 		return -1;
@@ -187,30 +188,35 @@ void site_close(struct site *s)
 
 int site_fill(struct site *s, struct err *e)
 {
+	site_actor(s, ACTOR_ORACLE);
 	for (int i = 0; i < s->nsets; i++)
 		if (pool_generate(&s->pool, i, ++s->data_seed, e))
 			return -1;
 	if (gpu_sync(s->rig->gpu, e))
 		return -1;
+	site_actor(s, ACTOR_TOOL);
 	phases_charge(&s->rig->phases, PHASE_DATA);
 	return 0;
 }
 
 /* ---- runs */
 
-void site_candidate(const struct site *s, bool on)
+void site_actor(struct site *s, int actor)
 {
-	progress_say(s->rig->fd, PROGRESS_CANDIDATE, on ? "on" : "");
+	s->actor = actor;
+	progress_say(s->rig->fd, PROGRESS_ACTOR, actor_name[actor]);
 }
 
 int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e)
 {
 	const struct exam x = { .l = &s->l, .set = set, .pristine = &s->pool.pristine,
 				.scratch = &s->replay[leg].scratch, .keep = leg == LEG_CANDIDATE ? &s->r : NULL };
+	int rc;
 
-	if (!made && pool_reference(&s->pool, set, e))
-		return -1;
-	return exam_run(&x, words, e);
+	site_actor(s, ACTOR_ORACLE);
+	rc = !made && pool_reference(&s->pool, set, e) ? -1 : exam_run(&x, words, e);
+	site_actor(s, ACTOR_TOOL);
+	return rc;
 }
 
 void site_failed(struct site *s, int leg, const char *why)

@@ -23,6 +23,7 @@ struct site {
 	struct replay replay[LEGS];
 	bool ready[LEGS];		/* replay open and, for the task's own, right */
 	struct err lacks[LEGS];		/* why not */
+	int actor;			/* who is at work, or was when it failed */
 	bool hangs;			/* a kernel has not ended */
 	uint64_t data_seed;		/* of the data made last; each is the next */
 	int nsets, order[POOL_MAX];	/* the sets in the order of a lap */
@@ -50,8 +51,8 @@ int site_seed(struct site *s, int n);
 void site_figures(struct site *s);
 /* Examines a leg's run on a set; references for the set's data are made first unless `made`. As exam_run(). */
 int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e);
-/* Whether what happens from here on is the candidate's doing, should the process die of it. */
-void site_candidate(const struct site *s, bool on);
+/* Who is at work from here on (progress.h): what the process dies of, is late by, or fails with while timed is theirs. */
+void site_actor(struct site *s, int actor);
 /* A leg's plan had not ended after the time that a step may take, or failed. */
 void site_hangs(struct site *s, int leg);
 void site_failed(struct site *s, int leg, const char *why);

@@ -1,6 +1,7 @@
 /* Correctness of a workload, before anything is timed. */
 #include "site.h"
 #include "choice.h"
+#include "progress.h"
 #include <string.h>
 
 /* The set that is used next. Any will do as it will when timed: a run must not be able to tell the one from the other. */
@@ -19,12 +20,12 @@ static int run_once(struct site *s, int leg, const struct set *set, bool careful
 
 	if (leg == LEG_CANDIDATE)
 		pool_forget(&s->pool);
-	site_candidate(s, leg == LEG_CANDIDATE);
+	site_actor(s, leg);
 	if (careful)
 		rc = replay_careful(r, set->base, hang, &e);
 	else
 		rc = replay_call(r, set->base, &e) ? -1 : gpu_wait(s->rig->gpu, hang, &e);
-	site_candidate(s, false);
+	site_actor(s, ACTOR_TOOL);
 	if (rc < 0)
 		site_failed(s, leg, e.text);
 	else if (rc > 0)
@@ -36,11 +37,14 @@ static int run_once(struct site *s, int leg, const struct set *set, bool careful
 static int make(struct site *s, struct set *set, uint64_t seed, uint64_t poison)
 {
 	struct err e = { "" };
+	int rc;
 
-	if (!set_make(&s->l, set, seed, poison, &e) && !gpu_sync(s->rig->gpu, &e))
-		return 0;
-	site_tool_failed(s, e.text);
-	return -1;
+	site_actor(s, ACTOR_ORACLE);
+	rc = set_make(&s->l, set, seed, poison, &e) || gpu_sync(s->rig->gpu, &e);
+	site_actor(s, ACTOR_TOOL);
+	if (rc)
+		site_tool_failed(s, e.text);
+	return rc ? -1 : 0;
 }
 
 int site_seed(struct site *s, int n)
@@ -112,9 +116,9 @@ static int choose(struct site *s, int leg)
 		return 0;
 	}
 	phases_charge(&s->rig->phases, PHASE_CHECK);
-	site_candidate(s, leg == LEG_CANDIDATE);
+	site_actor(s, leg);
 	rc = tune(s, leg, &e);
-	site_candidate(s, false);
+	site_actor(s, ACTOR_TOOL);
 	if (rc)
 		site_failed(s, leg, e.text);
 	phases_charge(&s->rig->phases, PHASE_CHOOSE);

@@ -2,6 +2,7 @@
  * known well enough. */
 #include "site.h"
 #include "clock.h"
+#include "progress.h"
 #include <math.h>
 
 enum { PLACEMENTS_MIN = 5 };	/* before time can end it: an interval over fewer says little */
@@ -19,19 +20,41 @@ static int move(struct site *s, const int order[LEGS], struct err *e)
 	for (int k = 0; k < LEGS; k++)	/* all at first, else each would get its old place back */
 		if (s->ready[k])
 			replay_unload(&s->replay[k]);
-	for (int i = 0; i < LEGS; i++)
+	for (int i = 0; i < LEGS; i++) {
+		site_actor(s, order[i]);
 		if (s->ready[order[i]] && replay_reload(&s->replay[order[i]], e))
 			return -1;
+	}
+	site_actor(s, ACTOR_TOOL);
 	rng_shuffle(&s->rig->rng, s->order, s->nsets);
 	if (pool_place(&s->pool, s->nsets, &s->rig->rng, e))
 		return -1;
 	phases_charge(&s->rig->phases, PHASE_PLACE);
 	if (site_fill(s, e) || pool_spoil(&s->pool, &s->rig->rng, e))
 		return -1;
-	for (int i = 0; i < LEGS; i++)
-		if (s->ready[order[i]] &&
-		    (replay_call(&s->replay[order[i]], s->pool.set[s->order[0]].base, e) || gpu_sync(g, e)))
+	for (int i = 0; i < LEGS; i++) {
+		if (!s->ready[order[i]])
+			continue;
+		site_actor(s, order[i]);
+		if (replay_call(&s->replay[order[i]], s->pool.set[s->order[0]].base, e) || gpu_sync(g, e))
 			return -1;
+		site_actor(s, ACTOR_TOOL);
+	}
+	return 0;
+}
+
+/* Until the clock has settled. What leads in runs by itself first: its faults are not to be taken for the candidate's. */
+static int warm_up(struct site *s, struct err *e)
+{
+	double ns;
+
+	site_actor(s, LEG_BASELINE);
+	if (s->ready[LEG_BASELINE] && walk_run(&s->walk, &s->lap[LEG_BASELINE], &ns, e))
+		return -1;
+	site_actor(s, LEG_CANDIDATE);
+	if (walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e))
+		return -1;
+	site_actor(s, ACTOR_TOOL);
 	return 0;
 }
 
@@ -47,7 +70,7 @@ static int record(struct site *s, const int order[LEGS], struct err *e)
 		if (s->ready[k] && walk_record(&s->walk, lead, &s->replay[k], &s->lap[k], e))
 			return -1;
 	}
-	return s->timing.placements ? 0 : walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e);
+	return s->timing.placements ? 0 : warm_up(s, e);
 }
 
 static void release_laps(struct site *s)
@@ -66,11 +89,19 @@ static int own_ns(struct site *s, double *ns, struct err *e)
 	int rc = move(s, order, e) || record(s, order, e);
 
 	*ns = INFINITY;
-	for (int k = LEG_BASELINE; k < LEGS && !rc; k++)
-		if (s->ready[k] && !(rc = walk_run(&s->walk, &s->lap[k], &one, e)))
+	for (int k = LEG_BASELINE; k < LEGS && !rc; k++) {
+		if (!s->ready[k])
+			continue;
+		site_actor(s, k);
+		rc = walk_run(&s->walk, &s->lap[k], &one, e);
+		if (!rc)
 			*ns = fmin(*ns, one);
+	}
 	release_laps(s);
-	return rc ? -1 : 0;
+	if (rc)
+		return -1;
+	site_actor(s, ACTOR_TOOL);
+	return 0;
 }
 
 /* A block need not last as if calls were as fast as the floor: few candidates are twice as fast as the task's own plans. */
@@ -192,15 +223,25 @@ static void conclude(struct site *s)
 	r->vs[LEG_EXPERT] = timing_ratio(t, LEG_EXPERT, LEG_CANDIDATE, seed);
 }
 
+/* A fault is of what ran. */
+static void fail(struct site *s, const char *why)
+{
+	if (!gpu_fault(s->rig->gpu) || s->actor >= LEGS)
+		site_tool_failed(s, why);	/* unless it is known better */
+	else if (s->actor == LEG_CANDIDATE)
+		result_fail(&s->r, TIME_FAULT, "while timed: %s", why);
+	else
+		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s, while timed: %s", leg_name[s->actor], why);
+}
+
 int site_time(struct site *s)
 {
 	struct err e = { "" };
 	int rc = run_placements(s, &e);
 
-	if (rc && gpu_fault(s->rig->gpu))
-		result_fail(&s->r, TIME_FAULT, "while timed: %s", e.text);
-	else if (rc)
-		site_tool_failed(s, e.text);	/* unless it is known better */
+	if (rc)
+		fail(s, e.text);
+	site_actor(s, ACTOR_TOOL);
 	if (s->r.status == TIME_CORRECT)
 		conclude(s);
 	if (s->r.status != TIME_CORRECT)

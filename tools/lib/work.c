@@ -55,7 +55,7 @@ static void close_worker(struct work *w, int i, struct worker_result *r)
 	if (r->end == CHILD_TIMEOUT) {
 		status = TIME_TIMEOUT;
 		snprintf(why, sizeof(why), "not done after %g s", w->timeout);
-	} else if (crashed(r) && w->outcome->candidate) {
+	} else if (crashed(r) && w->outcome->actor == LEG_CANDIDATE) {
 		status = TIME_FAULT;
 		snprintf(why, sizeof(why), "the process that loaded or launched it died (signal %d)", r->code);
 	} else {
