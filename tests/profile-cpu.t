@@ -29,6 +29,11 @@ is "$(profile '[.ns, .kernels[0].ns, .kernels[0].share, .bytes_share, .bound, .k
 	'no times, no counters'
 is "$(profile '[.why_not.times, .why_not.instructions, .why_not.counters]')" '["there is no GPU",null,"there is no GPU"]' 'and why'
 
+is "$(jq -c .time.compiler_notes out)" '[]' 'the compiler had nothing to note'
+jq -c '.build.log = "kernel kernel: one thing\nkernel other: another\nprinted by the submission:\nkernel kernel: a lie"' built.jsonl >noted.jsonl
+run d2k-time --device cpu --profile noted.jsonl
+is "$(jq -c .time.compiler_notes out)" '["kernel kernel: one thing","kernel other: another"]' 'what it notes is told, what the submission prints is not'
+
 D2K_NVDISASM=/nonexistent run d2k-time --device cpu --profile built.jsonl
 is "$(profile '[.kernels[0].instructions, .why_not.instructions]')" \
 	'[null,"$D2K_NVDISASM is '\''/nonexistent'\'', where there is no nvdisasm"]' 'no disassembler: no instructions, and why'
@@ -36,5 +41,5 @@ jq -c '.build.bundle = ("a" * 64)' built.jsonl >lost.jsonl
 run d2k-time --device cpu --profile lost.jsonl
 is "$(jq -c '[.time.status, .time.workloads[0].profile]' out)" '["correct",null]' 'a bundle that is nowhere: no profile, no harm'
 run d2k-time --device cpu built.jsonl
-is "$(jq -c '[.time.workloads[].profile]' out)" '[null,null]' 'none unless asked for'
+is "$(jq -c '[.time.workloads[].profile, .time.compiler_notes]' out)" '[null,null,null]' 'none unless asked for'
 t_done

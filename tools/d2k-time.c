@@ -14,6 +14,7 @@
 #include "opt.h"
 #include "oraclefile.h"
 #include "oraclegpu.h"
+#include "profile.h"
 #include "review.h"
 #include "tolerance.h"
 #include "work.h"
@@ -162,6 +163,11 @@ static void emit_section(struct buf *out, const struct entry *x)
 	emit_hash(out, "baseline", x, times_own(x, LEG_BASELINE));
 	emit_hash(out, "expert", x, times_own(x, LEG_EXPERT));
 	outcome_emit(out, result);
+	emit_key(out, "compiler_notes");
+	if (o.profile)
+		profile_notes(out, json_get_str(x->build, "log"));
+	else
+		emit_null(out);
 	emit_kgiven(out, "seconds", round(x->seconds * 1e3) / 1e3);
 	emit_kgiven(out, "waited_seconds", round(result->waited * 1e3) / 1e3);
 	emit_close(out, '}');

@@ -297,3 +297,17 @@ void profile_emit(struct buf *out, const struct profile *p)
 	emit_close(out, '}');
 	emit_close(out, '}');
 }
+
+void profile_notes(struct buf *out, const char *log)
+{
+	static const char begins[] = "kernel ";	/* what the submission printed comes after, under a title */
+
+	emit_open(out, '[');
+	while (log && !strncmp(log, begins, sizeof(begins) - 1)) {
+		size_t n = strcspn(log, "\n");
+
+		emit_strn(out, log, n);
+		log += n + (log[n] == '\n');
+	}
+	emit_close(out, ']');
+}

@@ -55,6 +55,10 @@ void profile_count(struct profile *p, const struct counters *c, int n);
 /* The object that records have. */
 void profile_emit(struct buf *out, const struct profile *p);
 
+/* An array of what the compiler noted of the kernels (warnings, serialised instructions), from the log of a build that
+ * went well. The log may be NULL. */
+void profile_notes(struct buf *out, const char *log);
+
 /* In words for a model, from the object in a record; a few kilobytes at most. */
 struct json;
 void profile_words(const struct json *profile, struct buf *out);
