@@ -122,7 +122,7 @@ does 'launch->fault = 702;' fault "$step" 'a launch that the driver ends'
 does 'launch->hangs = 1;' timeout "${step}had not ended after 0.2 s" 'a kernel that does not end' --hang 0.2
 does 'if (load > 3 && call > 1) launch->fault = 716;' fault '^large: while timed: ' 'a misaligned address while timed'
 does 'if (load > 3 && call > 1) launch->hangs = 1;' timeout '^large: .* had not ended after 0.2 s' 'a kernel that does not end while timed' --hang 0.2
-does 'usleep(200000);' timeout '^large: not done after 0.5 s' 'one that is too slow for the record'"'"'s time' --timeout 0.5
+does 'usleep(200000);' timeout '^large: not done after 0.5125 s$' 'one that is too slow for the record'"'"'s time' --timeout 0.5
 does '} const int kernel_registers = 513; void other(void) {' fault "$step.*too many resources" 'a launch that the device refuses'
 own() { # EDIT-OF-BUNDLE STATUS REASON NAME
 	local hash
@@ -142,13 +142,14 @@ unset FAKE_FAIL
 own '.plans |= map(.steps[0].variants[0].args |= .[:3])' fault 'kernel takes 6 parameters, the plan gives 3' 'too few arguments'
 
 # ---- the task's own faults
-task_does() { # LEG STATEMENTS STATUS REASON NAME
+legs=(candidate baseline expert)
+task_does() { # LEG STATEMENTS STATUS REASON NAME [OPTION...]
 	local names=(right right right)
 
 	fake_kernel own 80000 "EACH y[i] = factor * x[i]; $2"
 	names[$1]=own
 	fake_record "${names[@]}" >in
-	time_it --hang 0.2
+	time_it --hang 0.2 "${@:6}"
 	comes "$3" "$4" "$5"
 }
 task_does 1 'launch->fault = 700;' tool_error "^large: the task's own baseline, kernel kernel: .*illegal" 'a baseline that faults'
@@ -160,6 +161,19 @@ task_does 1 'if (load > 3 && call > 1) launch->fault = 700;' tool_error "^large:
 	'a baseline that faults while timed'
 task_does 2 'if (load > 3 && call > 1) launch->fault = 716;' tool_error "^large: the task's own expert, while timed: " \
 	'an expert that does'
+late='^large: not done after 0.8125 s, of which 0.[4-8][0-9]* s went into'
+for leg in 1 2; do
+	task_does $leg 'usleep(50000);' tool_error "$late the task's own ${legs[leg]}$" "the ${legs[leg]} takes all of the time" --timeout 0.8
+done
+cp -r root slow
+sed -i '$s/{/{ for (volatile int k = 0; k < 1000000; k++);/' slow/tasks/twice/oracle.c
+cp good in
+D2K_ROOT=$PWD/slow run d2k-time --timeout 2.5 --max-time 0.01 in
+is "$(jq -r .time.status out)" tool_error 'an oracle that does'
+like "$(jq -r .time.reason out)" "^large: not done after 2.5125 s, of which [12].[0-9]* s went into the task's own oracle$" 'is said to'
+cp good in
+time_it --timeout 1.5 --max-time 2 --precision 0.0001
+is "$(jq -r '.time | .status, .workloads[0].timing.ended_by' out | xargs)" 'correct max_time wrong null' '--max-time adds to --timeout'
 fake_kernel own 80000 'EACH y[i] = factor * x[i]; y[5] = 0;'
 fake_record right right own >in
 run d2k-time --max-time 0.01 in

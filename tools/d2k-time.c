@@ -40,7 +40,7 @@ static const struct opt opts[] = {
 	{ 's', "seeds", OPT_INT, &o.seeds, "COUNT",
 		"seeds per workload, one of them fresh; 0: 3 on a GPU, 2 on the CPU", 0, SEEDS_MAX },
 	{ 't', "timeout", OPT_SECONDS, &o.timeout, "SECONDS",
-		"give up on a record (on the CPU: a workload); waiting for the GPU is free", 0, 0 },
+		"give up on a record (on the CPU: a workload); waiting for the GPU and --max-time come on top", 0, 0 },
 	{ 0, "hang", OPT_SECONDS, &o.hang, "SECONDS", "give up on one launch (on the CPU: one run)", 0, 0 },
 	{ 'p', "precision", OPT_PERCENT, &o.precision, "PERCENT",
 		"time until the speedup's 95 % interval is this wide to either side; 0.1 for published runs", 0, 0 },

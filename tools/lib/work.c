@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define TIMING_SLACK 1.25	/* the last placement is still run to its end */
+
 static int gpu_job(int i, int fd, void *ctx)
 {
 	(void)i;
@@ -46,6 +48,29 @@ static bool crashed(const struct worker_result *r)
 	return false;
 }
 
+/* Seconds for one worker. Its timing is not what it should be given up for. */
+static double limit(const struct work *w)
+{
+	const struct job *j = &w->subject->job;
+
+	return w->timeout + (w->cpu || j->tolerance ? 0 : TIMING_SLACK * j->max_time * j->nworkloads);
+}
+
+/* Late by the candidate's doing, or by that of all else together. On the CPU only the candidate takes long. */
+static enum time_status late(struct work *w, char *why, size_t n)
+{
+	double seconds, most = limit(w);
+	int who = w->cpu ? LEG_CANDIDATE : outcome_busiest(w->outcome, &seconds);
+
+	if (who == LEG_CANDIDATE) {
+		snprintf(why, n, "not done after %g s", most);
+		return TIME_TIMEOUT;
+	}
+	snprintf(why, n, "not done after %g s, of which %.3g s went into %s%s", most, seconds,
+		 who == ACTOR_TOOL ? "" : "the task's own ", who == ACTOR_TOOL ? "d2k-time itself" : actor_name[who]);
+	return TIME_TOOL_ERROR;
+}
+
 /* What is to be said of a workload (i < 0: of all) whose worker went away without a word about it. */
 static void close_worker(struct work *w, int i, struct worker_result *r)
 {
@@ -53,8 +78,7 @@ static void close_worker(struct work *w, int i, struct worker_result *r)
 	char why[128];
 
 	if (r->end == CHILD_TIMEOUT) {
-		status = TIME_TIMEOUT;
-		snprintf(why, sizeof(why), "not done after %g s", w->timeout);
+		status = late(w, why, sizeof(why));
 	} else if (crashed(r) && w->outcome->actor == LEG_CANDIDATE) {
 		status = TIME_FAULT;
 		snprintf(why, sizeof(why), "the process that loaded or launched it died (signal %d)", r->code);
@@ -70,7 +94,7 @@ static int run(struct work *w, struct workers *pool, struct err *e)
 	struct worker_result *r = xcalloc((size_t)pool->n, sizeof(*r));
 	int rc;
 
-	pool->timeout = w->timeout;
+	pool->timeout = limit(w);
 	pool->line = take_line;
 	pool->ctx = w;
 	rc = workers_run(pool, r, e);

@@ -9,7 +9,7 @@ struct work {
 	const struct subject *subject;
 	struct outcome *outcome;	/* takes what they say */
 	bool cpu;
-	double timeout;			/* seconds for one worker, without waiting for the GPU */
+	double timeout;			/* seconds for one worker, without waiting for the GPU and timing (job.max_time) */
 	double seconds;			/* set: of the slowest worker; NaN: none ran */
 };
 
