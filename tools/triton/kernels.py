@@ -2,7 +2,7 @@
 
 Triton is made to believe in a device by a driver that knows its target and nothing else. A kernel is handed out before
 it is compiled; launching it calls back, and its result() waits for the compiler. Triton's own cache serves one process
-only.
+only, and nothing is taken from it.
 """
 import concurrent.futures
 import os
@@ -45,15 +45,21 @@ class Unusable(Exception):
 
 
 ptxas_logs = {}  # PTX text: what ptxas said about it
+ptxas_made = set()  # pairs of PTX text and cubin; options may make several of one text
 
 
 def run_ptxas(command, **options):
-    """subprocess.run for Triton's call of ptxas, keeping what it reports before Triton deletes it."""
+    """subprocess.run for Triton's call of ptxas, keeping what it reports and makes before Triton deletes it."""
+    with open(command[-3]) as file:
+        ptx = file.read()
     try:
-        return subprocess.run(command, **options)
+        result = subprocess.run(command, **options)
+        with open(command[-1], "rb") as cubin:
+            ptxas_made.add((ptx, cubin.read()))
+        return result
     finally:
-        with open(command[-3]) as ptx, open(options["stderr"].name) as log:
-            ptxas_logs[ptx.read()] = log.read()
+        with open(options["stderr"].name) as log:
+            ptxas_logs[ptx] = log.read()
 
 
 def resources(name, ptx):
@@ -170,6 +176,9 @@ class Kernel:
         except Exception as e:
             where = f"{load.FILE}:{self.line}: " if self.line else ""
             raise load.Refusal("compile_error", f"{where}in {name}: {type(e).__name__}: {e}") from e
+        if (compiled.asm["ptx"], compiled.asm["cubin"]) not in ptxas_made:  # Triton reads both from files
+            raise load.Refusal("host_error", f"kernel {name} is not what ptxas made of its source; "
+                               "leave Triton's cache alone")
         self.check_limits(name, compiled.metadata)
         return compiled
 
@@ -254,6 +263,7 @@ def install(target, on_launch):
     jit.JITFunction._do_compile = lambda fn, *args: compiler.start(fn, *args)
     jit.JITFunction._unsafe_update_src = refuse_new_source
     triton.knobs.runtime.launch_enter_hook = triton.knobs.runtime.launch_exit_hook = None
+    triton.knobs.compilation.always_compile = True  # what lies in the cache may be the submission's
     # The cache lives as long as this process, so its key need not tell one Triton from another by hashing 300 MB.
     triton.runtime.cache.triton_key = lambda: triton.__version__
     nvidia_compiler.subprocess = types.SimpleNamespace(run=run_ptxas,
