@@ -45,6 +45,9 @@ D2K_PYTHON=/nonexistent run d2k-build in.jsonl
 exits 1 'another Python is another build'
 like "$(<err)" 'cannot find Python' 'which needs that Python'
 same in.jsonl out 'and without it the record passes as it is'
+D2K_PYTHON=/bin/false run d2k-build in.jsonl
+is "$(jq -r .build.status out)" tool_error 'a Python that does not start is not held against the submission'
+like "$(jq -r .build.log out)" '^the recorder \(/bin/false\) did not start: exited 1: ' 'but told'
 chmod u+w "$bundle" && echo >>"$bundle"
 run d2k-build --embed in.jsonl
 exits 1 'a damaged bundle is noticed'

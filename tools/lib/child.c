@@ -390,3 +390,26 @@ void child_result_release(struct child_result *r)
 	buf_release(&r->result);
 	*r = (struct child_result){ .end = CHILD_NOT_STARTED };
 }
+
+bool child_take_ready(struct child_result *r)
+{
+	static const char ready[] = "ready\n";
+	const size_t n = sizeof(ready) - 1;
+
+	if (r->result.len < n || memcmp(r->result.data, ready, n))
+		return false;
+	r->result.len -= n;
+	memmove(r->result.data, r->result.data + n, r->result.len + 1);	/* its final 0, too */
+	return true;
+}
+
+const char *child_last_words(struct child_result *r)
+{
+	struct buf *b = &r->err;
+	const char *line;
+
+	while (b->len && b->data[b->len - 1] == '\n')
+		b->data[--b->len] = '\0';
+	line = b->len ? strrchr(b->data, '\n') : NULL;
+	return line ? line + 1 : b->len ? b->data : "no message";
+}

@@ -43,6 +43,11 @@ struct child_result {
  * return: the group is killed). 0, or -1 with CHILD_NOT_STARTED and the reason in e. r starts zeroed. */
 int child_run(const struct child *c, struct child_result *r, struct err *e);
 void child_result_release(struct child_result *r);
+/* Takes the line "ready" off the front of `result`. Programs of ours that run a submission write it before they read
+ * that, which so has no say in whose fault it is when it is not there. False: it is not. */
+bool child_take_ready(struct child_result *r);
+/* The last line on its stderr, where an exception's name is. Good until the result is released. */
+const char *child_last_words(struct child_result *r);
 /* Set by SIGINT/SIGTERM after child_catch_interrupts(); child_run then kills its child and returns. Another, a second or
  * more later, ends the program at once. */
 extern volatile int child_interrupted;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define INSIDE "/d2k"	/* where the sandbox shows the Python files */
-#define READY "ready\n"	/* what the interpreter says first */
 
 struct bench {
 	const struct job *job;
@@ -121,31 +120,18 @@ static int sandbox(struct sandbox *s, struct argv *argv, double seconds, struct 
 	return rc;
 }
 
-/* The last line that it wrote on stderr: an exception's name is there. */
-static const char *last_words(struct buf *err)
-{
-	const char *line;
-
-	while (err->len && err->data[err->len - 1] == '\n')
-		err->data[--err->len] = '\0';
-	line = err->len ? strrchr(err->data, '\n') : NULL;
-	return line ? line + 1 : err->len ? err->data : "no message";
-}
-
-/* What the interpreter says, as a status of ours. It is ready before it reads the submission, which so has no say in
- * whose fault it is that it is not. */
+/* What the interpreter says, as a status of ours. */
 static void take_answer(struct bench *b, struct child_result *c)
 {
-	const size_t ready = sizeof(READY) - 1;
-	bool started = c->result.len >= ready && !memcmp(c->result.data, READY, ready);
+	bool started = child_take_ready(c);
 	struct err e;
 	struct json *j = started && c->end == CHILD_EXITED && !c->code ?
-			 json_parse(c->result.data + ready, c->result.len - ready, &e) : NULL;
+			 json_parse(c->result.data, c->result.len, &e) : NULL;
 	const char *status = json_get_str(j, "status"), *message = json_get_str(j, "message");
 
 	if (!started)
 		result_fail(&b->r, TIME_TOOL_ERROR, "the interpreter (%s) did not start: %s %d: %.300s", file_python(),
-			    child_end_name[c->end], c->code, last_words(&c->err));
+			    child_end_name[c->end], c->code, child_last_words(c));
 	else if (c->end == CHILD_TIMEOUT)
 		result_fail(&b->r, TIME_TIMEOUT, "the run had not ended after %.0f s", c->seconds);
 	else if (!status)

@@ -257,6 +257,12 @@ static void read_result(struct recorder *r, struct child_result *c)
 	struct err ignored;
 	bool diagnose;
 
+	if (!child_take_ready(c)) {
+		r->status = BUILD_TOOL_ERROR;
+		buf_addf(&r->log, "the recorder (%s) did not start: %s %d: %s", file_python(), child_end_name[c->end],
+			 c->code, child_last_words(c));
+		return;
+	}
 	r->tree = c->result.len ? json_parse(c->result.data, c->result.len, &ignored) : NULL;
 	if (c->end == CHILD_TIMEOUT) {
 		r->status = BUILD_TIMEOUT;

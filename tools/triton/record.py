@@ -5,7 +5,8 @@ them. Kernels compile meanwhile (kernels.py). Each workload is recorded twice, w
 two must agree. What comes out are kernels (cubin, PTX, resources) and one plan of steps per workload.
 
 In: a job as JSON on stdin, {"source", "target", "workloads": [{"id", "params", "tensors": [{"name", "dtype", "shape",
-"role"}]}]}. Out: the result as JSON on file descriptor 3. With arguments, by hand: see job.py.
+"role"}]}]}. Out: on file descriptor 3 the line "ready", before anything of the submission's is read, then the result as
+JSON. With arguments, by hand: see job.py.
 
 In a plan, a scalar is {TYPE: value}, where integers above 2^53 and non-finite floats are strings; extents, strides and
 box of a tensor map are listed innermost first, as cuTensorMapEncodeTiled takes them (one stride fewer than extents).
@@ -404,6 +405,7 @@ def main():
             print_result(result)
             return result["status"] != "ok"
         os.set_inheritable(3, False)
+        os.write(3, b"ready\n")  # what fails from here on may be the submission's doing
         text = json.dumps(attempt(json.load(sys.stdin)), allow_nan=False)
         with open(3, "w") as out:
             out.write(text)
