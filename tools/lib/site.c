@@ -153,7 +153,8 @@ int site_open(struct site *s, struct rig *rig, const struct workload *w)
 	struct plan *plan[LEGS];
 	struct err e = { "" };
 
-	*s = (struct site){ .rig = rig, .data_seed = job_fresh_seed(rig->job) };
+	*s = (struct site){ .rig = rig, .data_seed = job_fresh_seed(rig->job),
+			    .walk.hang = rig->job->hang };
 	result_init(&s->r, w->id);
 	site_actor(s, ACTOR_TOOL);
 	if (instance_open(&s->in, rig->engine, t, w, &e)) {
@@ -231,17 +232,11 @@ void site_failed(struct site *s, int leg, const char *why)
 		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s, kernel %s: %s", leg_name[leg], kernel, why);
 }
 
-void site_hangs(struct site *s, int leg)
+void site_hangs(struct site *s, int leg, const char *what)
 {
-	const struct replay *r = &s->replay[leg];
-
 	s->hangs = true;
-	if (leg == LEG_CANDIDATE && s->lap[leg].graph)	/* which of its launches nobody knows */
-		result_fail(&s->r, TIME_TIMEOUT, "right when checked, but %d calls had not ended after %g s",
-			    s->walk.lead + s->walk.calls, s->rig->job->hang);
-	else if (leg == LEG_CANDIDATE)
-		result_fail(&s->r, TIME_TIMEOUT, "kernel %s (step %d of %d) had not ended after %g s",
-			    replay_step_name(r, r->step), r->step + 1, r->plan->nsteps, s->rig->job->hang);
+	if (leg == LEG_CANDIDATE)
+		result_fail(&s->r, TIME_TIMEOUT, "%s had not ended after %g s", what, s->rig->job->hang);
 	else
 		result_fail(&s->r, TIME_TOOL_ERROR, "the task's own %s hangs", leg_name[leg]);
 }

@@ -53,8 +53,8 @@ void site_figures(struct site *s);
 int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e);
 /* Who is at work from here on (progress.h): what the process dies of, is late by, or fails with while timed is theirs. */
 void site_actor(struct site *s, int actor);
-/* A leg's plan had not ended after the time that a step may take, or failed. */
-void site_hangs(struct site *s, int leg);
+/* `what` of a leg's had not ended after the time that a step may take, or it failed. */
+void site_hangs(struct site *s, int leg, const char *what);
 void site_failed(struct site *s, int leg, const char *why);
 
 /* Sets of the block that has just run are copied: `fresh`, whose data no block before had, or others that were timed. */
@@ -64,6 +64,8 @@ int site_look_back(struct site *s, struct err *e);
 /* One placement's rounds: legs in turns on the laps that are recorded, appended to the timing. With `witness`, runs of
  * one of the candidate's blocks, drawn at random, are examined. 0 or -1, in e (none: hangs). */
 int site_turns(struct site *s, bool witness, struct err *e);
+/* A leg's lap hangs. -1. */
+int site_lap_hangs(struct site *s, int leg, struct err *e);
 /* Times the legs in turns, and examines some of the candidate's timed runs. */
 int site_time(struct site *s);
 #endif

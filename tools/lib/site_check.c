@@ -26,10 +26,12 @@ static int run_once(struct site *s, int leg, const struct set *set, bool careful
 	else
 		rc = replay_call(r, set->base, &e) ? -1 : gpu_wait(s->rig->gpu, hang, &e);
 	site_actor(s, ACTOR_TOOL);
-	if (rc < 0)
+	if (rc < 0) {
 		site_failed(s, leg, e.text);
-	else if (rc > 0)
-		site_hangs(s, leg);
+	} else if (rc > 0) {
+		err_set(&e, "kernel %s (step %d of %d)", replay_step_name(r, r->step), r->step + 1, r->plan->nsteps);
+		site_hangs(s, leg, e.text);
+	}
 	return rc ? -1 : 0;
 }
 
@@ -92,11 +94,13 @@ static int tune(struct site *s, int leg, struct err *e)
 {
 	struct replay *r = &s->replay[leg];
 	struct buf *said = &s->r.variants[leg];
+	int rc;
 
 	if (choice_load(&s->rig->info, r, said))
 		return 0;
-	if (walk_choose(&s->walk, r, said, e))
-		return -1;
+	rc = walk_choose(&s->walk, r, said, e);
+	if (rc)
+		return rc;
 	if (leg != LEG_CANDIDATE)
 		choice_keep(&s->rig->info, r, said);
 	return 0;
@@ -119,8 +123,10 @@ static int choose(struct site *s, int leg)
 	site_actor(s, leg);
 	rc = tune(s, leg, &e);
 	site_actor(s, ACTOR_TOOL);
-	if (rc)
+	if (rc < 0)
 		site_failed(s, leg, e.text);
+	else if (rc > 0)
+		site_hangs(s, leg, "a configuration, when autotuned,");
 	phases_charge(&s->rig->phases, PHASE_CHOOSE);
 	return rc;
 }

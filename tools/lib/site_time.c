@@ -15,7 +15,7 @@ enum { PLACEMENTS_MIN = 5 };	/* before time can end it: an interval over fewer s
  * it, so the legs are loaded in a random order. A first launch happens outside of a graph. */
 static int move(struct site *s, const int order[LEGS], struct err *e)
 {
-	struct gpu *g = s->rig->gpu;
+	int rc;
 
 	for (int k = 0; k < LEGS; k++)	/* all at first, else each would get its old place back */
 		if (s->ready[k])
@@ -36,7 +36,10 @@ static int move(struct site *s, const int order[LEGS], struct err *e)
 		if (!s->ready[order[i]])
 			continue;
 		site_actor(s, order[i]);
-		if (replay_call(&s->replay[order[i]], s->pool.set[s->order[0]].base, e) || gpu_sync(g, e))
+		rc = replay_call(&s->replay[order[i]], s->pool.set[s->order[0]].base, e) ? -1 : walk_wait(&s->walk, e);
+		if (rc > 0)
+			site_hangs(s, order[i], "right when checked, but a call");
+		if (rc)
 			return -1;
 		site_actor(s, ACTOR_TOOL);
 	}
@@ -47,13 +50,17 @@ static int move(struct site *s, const int order[LEGS], struct err *e)
 static int warm_up(struct site *s, struct err *e)
 {
 	double ns;
+	int rc = 0;
 
 	site_actor(s, LEG_BASELINE);
-	if (s->ready[LEG_BASELINE] && walk_run(&s->walk, &s->lap[LEG_BASELINE], &ns, e))
-		return -1;
-	site_actor(s, LEG_CANDIDATE);
-	if (walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e))
-		return -1;
+	if (s->ready[LEG_BASELINE])
+		rc = walk_run(&s->walk, &s->lap[LEG_BASELINE], &ns, e);
+	if (!rc) {
+		site_actor(s, LEG_CANDIDATE);
+		rc = walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e);
+	}
+	if (rc)
+		return rc < 0 ? -1 : site_lap_hangs(s, s->actor, e);
 	site_actor(s, ACTOR_TOOL);
 	return 0;
 }
@@ -94,6 +101,8 @@ static int own_ns(struct site *s, double *ns, struct err *e)
 			continue;
 		site_actor(s, k);
 		rc = walk_run(&s->walk, &s->lap[k], &one, e);
+		if (rc > 0)
+			site_lap_hangs(s, k, e);
 		if (!rc)
 			*ns = fmin(*ns, one);
 	}

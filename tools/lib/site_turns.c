@@ -37,6 +37,13 @@ static int watch(struct site *s, struct block *b, struct sight *seen, struct err
 	return rc;
 }
 
+int site_lap_hangs(struct site *s, int leg, struct err *e)
+{
+	err_set(e, "right when checked, but %d calls", s->walk.lead + s->walk.calls);
+	site_hangs(s, leg, e->text);
+	return -1;
+}
+
 static int wipe(struct site *s, struct err *e)
 {
 	int rc = pool_spoil(&s->pool, &s->rig->rng, e) || gpu_l2_reset(s->rig->gpu, e) || gpu_sync(s->rig->gpu, e);
@@ -57,10 +64,8 @@ static int run_block(struct site *s, int k, struct block *b, struct sight *seen,
 		return -1;
 	rc = watch(s, b, seen, e);
 	phases_charge(&s->rig->phases, PHASE_TIME);
-	if (rc > 0) {
-		site_hangs(s, k);
-		return err_set(e, "%s", s->r.message.data);
-	}
+	if (rc > 0)
+		return site_lap_hangs(s, k, e);
 	if (rc || gpu_event_ns(s->rig->gpu, s->lap[k].from, s->lap[k].to, &ns, e))
 		return -1;
 	b->ns = llrint(ns);

@@ -37,13 +37,27 @@ void walk_release(const struct walk *w, struct lap *l)
 	*l = (struct lap){ 0 };
 }
 
+int walk_wait(const struct walk *w, struct err *e)
+{
+	int rc = gpu_wait(w->gpu, w->hang, e);
+
+	if (rc > 0)
+		err_set(e, "it had not ended after %g s", w->hang);
+	return rc;
+}
+
 /* n laps one after the other; ns per call of the last. */
 static int run(const struct walk *w, const struct lap *l, int n, double *ns, struct err *e)
 {
+	int rc;
+
 	for (int i = 0; i < n; i++)
 		if (gpu_graph_run(w->gpu, l->graph, e))
 			return -1;
-	if (gpu_sync(w->gpu, e) || gpu_event_ns(w->gpu, l->from, l->to, ns, e))
+	rc = walk_wait(w, e);
+	if (rc)
+		return rc;
+	if (gpu_event_ns(w->gpu, l->from, l->to, ns, e))
 		return -1;
 	*ns /= w->calls;
 	return 0;
@@ -58,17 +72,20 @@ int walk_run(const struct walk *w, const struct lap *l, double *ns, struct err *
 int walk_warm(const struct walk *w, const struct lap *l, struct err *e)
 {
 	double end = clock_now() + WARM_SECONDS, one, window[3] = { 0, 0, 0 };
-	int repeat;
+	int repeat, rc = walk_run(w, l, &one, e);
 
-	if (walk_run(w, l, &one, e) || walk_run(w, l, &one, e))
-		return -1;
+	if (!rc)
+		rc = walk_run(w, l, &one, e);
+	if (rc)
+		return rc;
 	one *= w->lead + w->calls;
 	repeat = one < WINDOW_NS ? (int)(WINDOW_NS / one) + 1 : 1;
 	for (int n = 0; clock_now() < end; n++) {
 		double lo, hi;
 
-		if (run(w, l, repeat, &window[n % 3], e))
-			return -1;
+		rc = run(w, l, repeat, &window[n % 3], e);
+		if (rc)
+			return rc;
 		lo = fmin(fmin(window[0], window[1]), window[2]);
 		hi = fmax(fmax(window[0], window[1]), window[2]);
 		if (n >= 2 && hi < 1.005 * lo)

@@ -14,6 +14,7 @@ struct walk {
 	const struct set *set;
 	const int *order;	/* of sets; those of the lead-in first */
 	int lead, calls;
+	double hang;		/* seconds that what is run may take */
 };
 
 struct lap {
@@ -24,13 +25,15 @@ struct lap {
  * could do the work of its timed calls then. Releasable after a failure too. */
 int walk_record(const struct walk *w, struct replay *lead, struct replay *r, struct lap *l, struct err *e);
 void walk_release(const struct walk *w, struct lap *l);
-/* Runs it now and waits; ns per call. */
+/* These return 1, and say so in e, when what runs has not ended after the time it may take; nothing more can be run then.
+ * walk_run() runs it now and waits; ns per call. */
+int walk_wait(const struct walk *w, struct err *e);
 int walk_run(const struct walk *w, const struct lap *l, double *ns, struct err *e);
 /* Runs it until its time no longer changes (clocks have risen, power has settled), or for half a second. */
 int walk_warm(const struct walk *w, const struct lap *l, struct err *e);
 
 /* Picks the fastest variant of each step that has several. Steps that offer the same kernels on the same grids are
  * measured and chosen together, as one key of Triton's autotuner would be. Appends {"steps":[..],"ns":[..],"chosen":..,
- * "config":..} per choice to out, ns being the whole plan's; a variant that cannot be launched has null. */
+ * "config":..} per choice to out, ns being the whole plan's; a variant that cannot be launched has null. As above. */
 int walk_choose(const struct walk *w, struct replay *r, struct buf *out, struct err *e);
 #endif

@@ -9,14 +9,20 @@
 enum { FINAL = 8, FINAL_LAPS = 7 };
 #define NEAR 1.03
 
-/* Outside of a graph first: a launch that is refused must not cost the recording. 1: refused. */
-static int can_launch(const struct walk *w, struct replay *r, struct err *e)
+/* Outside of a graph first: a launch that is refused must not cost the recording. */
+static int launch_once(const struct walk *w, struct replay *r, bool *refused, struct err *e)
 {
-	struct err why;
+	int rc = replay_call(r, w->set[w->order[0]].base, e);
 
-	if (replay_call(r, w->set[w->order[0]].base, &why))
-		return gpu_fault(w->gpu) || !gpu_blames_code(w->gpu) ? err_set(e, "%s", why.text) : 1;
-	return gpu_sync(w->gpu, e);
+	*refused = rc && gpu_blames_code(w->gpu) && !gpu_fault(w->gpu);
+	return *refused ? 0 : rc ? -1 : walk_wait(w, e);
+}
+
+/* Not of a lap that has not ended. */
+static void release(const struct walk *w, struct lap *lap, int rc)
+{
+	if (rc <= 0)
+		walk_release(w, lap);
 }
 
 /* The fastest of four laps, of one or two when it is hopeless; NaN when the variant cannot be launched. */
@@ -24,19 +30,20 @@ static int try_variant(const struct walk *w, struct replay *r, double best, doub
 {
 	struct lap lap;
 	double t;
-	int rc = can_launch(w, r, e);
+	bool refused;
+	int rc = launch_once(w, r, &refused, e);
 
 	*ns = NAN;
-	if (rc)
-		return rc < 0 ? -1 : 0;
+	if (rc || refused)
+		return rc;
 	rc = walk_record(w, r, r, &lap, e);
 	for (int i = 0; i < 4 && !rc && !(i && *ns > (i == 1 ? 1.5 : 1.1) * best); i++) {
 		rc = walk_run(w, &lap, &t, e);
 		if (!rc && !(t >= *ns))
 			*ns = t;
 	}
-	walk_release(w, &lap);
-	return rc ? -1 : 0;
+	release(w, &lap, rc);
+	return rc;
 }
 
 /* Steps with the same kernels, grids and configurations: Triton's autotuner would choose once for all of them. */
@@ -80,28 +87,28 @@ static void emit_steps(struct buf *out, const struct plan *p, int s)
 static int try_all(const struct walk *w, struct replay *r, int s, double *ns, struct err *e)
 {
 	double best = INFINITY;
+	int rc = 0;
 
-	for (int v = 0; v < r->plan->steps[s].nvariants; v++) {
+	for (int v = 0; v < r->plan->steps[s].nvariants && !rc; v++) {
 		choose_alike(r, s, v);
-		if (try_variant(w, r, best, &ns[v], e))
-			return -1;
+		rc = try_variant(w, r, best, &ns[v], e);
 		best = fmin(best, ns[v]);
 	}
-	return 0;
+	return rc;
 }
 
 /* Median of laps that are run in turns. */
 static int decide(const struct walk *w, const struct lap *laps, int n, double *ns, struct err *e)
 {
 	double run[FINAL][FINAL_LAPS];
+	int rc = 0;
 
-	for (int i = 0; i < FINAL_LAPS; i++)
-		for (int k = 0; k < n; k++)
-			if (walk_run(w, &laps[k], &run[k][i], e))
-				return -1;
-	for (int k = 0; k < n; k++)
+	for (int i = 0; i < FINAL_LAPS && !rc; i++)
+		for (int k = 0; k < n && !rc; k++)
+			rc = walk_run(w, &laps[k], &run[k][i], e);
+	for (int k = 0; k < n && !rc; k++)
 		ns[k] = stats_median(run[k], FINAL_LAPS);
-	return 0;
+	return rc;
 }
 
 /* Those nearly as fast as the fastest once more, side by side. */
@@ -122,9 +129,10 @@ static int try_near(const struct walk *w, struct replay *r, int s, double *ns, s
 		choose_alike(r, s, variant[laps]);
 		rc = walk_record(w, r, r, &lap[laps], e);
 	}
-	rc = rc || decide(w, lap, n, again, e) ? -1 : 0;
+	if (!rc)
+		rc = decide(w, lap, n, again, e);
 	for (int k = 0; k < laps; k++)
-		walk_release(w, &lap[k]);
+		release(w, &lap[k], rc);
 	for (int k = 0; k < n && !rc; k++)
 		ns[variant[k]] = again[k];
 	return rc;
@@ -155,13 +163,15 @@ static int emit_choice(const struct replay *r, int s, const double *ns, struct b
 static int choose_step(const struct walk *w, struct replay *r, int s, struct buf *out, struct err *e)
 {
 	double *ns = xcalloc((size_t)r->plan->steps[s].nvariants, sizeof(*ns));
-	int chosen = -1, rc = try_all(w, r, s, ns, e) || try_near(w, r, s, ns, e);
+	int chosen = -1, rc = try_all(w, r, s, ns, e);
 
+	if (!rc)
+		rc = try_near(w, r, s, ns, e);
 	if (!rc)
 		chosen = emit_choice(r, s, ns, out);
 	free(ns);
 	if (rc)
-		return -1;
+		return rc;
 	if (chosen < 0)
 		return err_set(e, "no configuration of %s can be launched", replay_step_name(r, s));
 	choose_alike(r, s, chosen);
@@ -172,21 +182,24 @@ static int choose_step(const struct walk *w, struct replay *r, int s, struct buf
 static int warm_up(const struct walk *w, struct replay *r, struct err *e)
 {
 	struct lap lap;
-	int rc = can_launch(w, r, e);
+	bool refused;
+	int rc = launch_once(w, r, &refused, e);
 
-	if (rc)
-		return rc < 0 ? -1 : 0;	/* another variant may do */
-	rc = walk_record(w, r, r, &lap, e) || walk_warm(w, &lap, e);
-	walk_release(w, &lap);
-	return rc ? -1 : 0;
+	if (rc || refused)
+		return rc;	/* another variant may do */
+	rc = walk_record(w, r, r, &lap, e);
+	if (!rc)
+		rc = walk_warm(w, &lap, e);
+	release(w, &lap, rc);
+	return rc;
 }
 
 int walk_choose(const struct walk *w, struct replay *r, struct buf *out, struct err *e)
 {
-	if (warm_up(w, r, e))
-		return -1;
-	for (int s = 0; s < r->plan->nsteps; s++)
-		if (r->plan->steps[s].nvariants > 1 && first_alike(r->plan, s) == s && choose_step(w, r, s, out, e))
-			return -1;
-	return 0;
+	int rc = warm_up(w, r, e);
+
+	for (int s = 0; s < r->plan->nsteps && !rc; s++)
+		if (r->plan->steps[s].nvariants > 1 && first_alike(r->plan, s) == s)
+			rc = choose_step(w, r, s, out, e);
+	return rc;
 }
