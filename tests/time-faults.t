@@ -188,6 +188,12 @@ like "$(jq -r .time.reason out)" "^large: not done after 2.5125 s, of which [0-9
 cp good in
 time_it --timeout 1.5 --max-time 2 --precision 0.0001
 is "$(jq -r '.time | .status, .workloads[0].timing.ended_by' out | xargs)" 'correct max_time wrong null' '--max-time adds to --timeout'
+is "$(jq -c '.time.workloads[0].timing | [.warm_seconds > 0, .warm_seconds < 0.5, .warm_stable]' out | head -n 1)" '[true,true,true]' \
+	'warm-up ends when times no longer change'
+fake_kernel own '80000 * pow(1.002, call % 1000)' 'EACH y[i] = factor * x[i];'
+fake_record own right right >in
+run d2k-time --max-time 0.01 in
+is "$(jq -c '.time.workloads[0].timing | [.warm_seconds >= 0.5, .warm_stable]' out)" '[true,false]' 'or after half a second, which is told'
 fake_kernel own 80000 'EACH y[i] = factor * x[i]; y[5] = 0;'
 fake_record right right own >in
 run d2k-time --max-time 0.01 in

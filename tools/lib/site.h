@@ -61,8 +61,8 @@ void site_failed(struct site *s, int leg, const char *why);
 int site_keep(struct site *s, int fresh, struct err *e);
 /* Examines them: all, or as many as there is time for. 0 or -1, in e, when one is wrong or it cannot be told. */
 int site_look_back(struct site *s, struct err *e);
-/* One placement's rounds: legs in turns on the laps that are recorded, appended to the timing. With `witness`, runs of
- * one of the candidate's blocks, drawn at random, are examined. 0 or -1, in e (none: hangs). */
+/* One placement's rounds: legs in turns on the laps that are recorded, appended to the timing. `witness`, which was drawn
+ * before anything ran: calls of the candidate's last block are examined. 0 or -1, in e. */
 int site_turns(struct site *s, bool witness, struct err *e);
 /* A leg's lap hangs. -1. */
 int site_lap_hangs(struct site *s, int leg, struct err *e);

@@ -55,7 +55,7 @@ static int time_beginning(struct site *s, int n, bool warm, double *ns, struct e
 	plan.nsteps = n;
 	part.plan = &plan;
 	rc = pool_spoil(&s->pool, &s->rig->rng, e) || walk_record(&s->walk, &part, &part, &lap, e) ||
-	     (warm && walk_warm(&s->walk, &lap, e)) || walk_run(&s->walk, &lap, ns, e);
+	     (warm && walk_warm(&s->walk, &lap, NULL, e)) || walk_run(&s->walk, &lap, ns, e);
 	for (int i = 0; i < RUNS && !rc; i++)
 		rc = walk_run(&s->walk, &lap, &run[i], e);
 	if (!site_lost(s))

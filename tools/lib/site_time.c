@@ -49,6 +49,7 @@ static int move(struct site *s, const int order[LEGS], struct err *e)
 /* Until the clock has settled. What leads in runs by itself first: its faults are not to be taken for the candidate's. */
 static int warm_up(struct site *s, struct err *e)
 {
+	struct warmth how = { 0, false };
 	double ns;
 	int rc = 0;
 
@@ -57,8 +58,10 @@ static int warm_up(struct site *s, struct err *e)
 		rc = walk_run(&s->walk, &s->lap[LEG_BASELINE], &ns, e);
 	if (!rc) {
 		site_actor(s, LEG_CANDIDATE);
-		rc = walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], e);
+		rc = walk_warm(&s->walk, &s->lap[LEG_CANDIDATE], &how, e);
 	}
+	s->timing.warm_seconds += how.seconds;
+	s->timing.warm_stable = s->timing.warm_stable && how.stable;
 	if (rc)
 		return rc < 0 ? -1 : site_lap_hangs(s, s->actor, e);
 	site_actor(s, ACTOR_TOOL);
@@ -184,7 +187,7 @@ static int run_placements(struct site *s, struct err *e)
 	if (settle_calls(s, e))
 		return -1;
 	*t = (struct timing){ .calls = s->walk.calls, .lead = s->walk.lead, .temperature = -1, .power_mw = -1,
-			      .precision = s->rig->job->precision, .began = clock_now() };
+			      .precision = s->rig->job->precision, .began = clock_now(), .warm_stable = true };
 	s->exam_seconds = 0;
 	do {
 		bool witness = t->placements == sure ||

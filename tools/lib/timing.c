@@ -156,6 +156,8 @@ static void emit_timing(struct buf *out, const struct timing *t)
 	emit_kcount(out, "power_mw", t->power_mw);
 	emit_kgiven(out, "precision", t->precision);
 	emit_kstr(out, "ended_by", t->ended_by);
+	emit_kgiven(out, "warm_seconds", round(t->warm_seconds * 1e3) / 1e3);
+	emit_kbool(out, "warm_stable", t->warm_stable);
 	emit_kgiven(out, "seconds", round(t->seconds * 1e3) / 1e3);
 	emit_close(out, '}');
 }

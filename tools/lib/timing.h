@@ -34,6 +34,8 @@ struct timing {
 	int temperature, power_mw;	/* the highest seen; -1: not known */
 	double precision;		/* asked for: half-width of a ratio's interval */
 	const char *ended_by;		/* "precision", "max_time" or "rounds" */
+	double warm_seconds;		/* spent on warm-up, of all placements that had one */
+	bool warm_stable;		/* each ended because times no longer changed */
 	double began, seconds;		/* of the clock; and how long all of it took */
 };
 

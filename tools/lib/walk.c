@@ -69,9 +69,10 @@ int walk_run(const struct walk *w, const struct lap *l, double *ns, struct err *
 }
 
 /* Three windows in a row within 0.5 % of each other end it. */
-int walk_warm(const struct walk *w, const struct lap *l, struct err *e)
+int walk_warm(const struct walk *w, const struct lap *l, struct warmth *how, struct err *e)
 {
-	double end = clock_now() + WARM_SECONDS, one, window[3] = { 0, 0, 0 };
+	double start = clock_now(), one, window[3] = { 0, 0, 0 };
+	bool stable = false;
 	int repeat, rc = walk_run(w, l, &one, e);
 
 	if (!rc)
@@ -80,7 +81,7 @@ int walk_warm(const struct walk *w, const struct lap *l, struct err *e)
 		return rc;
 	one *= w->lead + w->calls;
 	repeat = one < WINDOW_NS ? (int)(WINDOW_NS / one) + 1 : 1;
-	for (int n = 0; clock_now() < end; n++) {
+	for (int n = 0; clock_now() < start + WARM_SECONDS && !stable; n++) {
 		double lo, hi;
 
 		rc = run(w, l, repeat, &window[n % 3], e);
@@ -88,8 +89,9 @@ int walk_warm(const struct walk *w, const struct lap *l, struct err *e)
 			return rc;
 		lo = fmin(fmin(window[0], window[1]), window[2]);
 		hi = fmax(fmax(window[0], window[1]), window[2]);
-		if (n >= 2 && hi < 1.005 * lo)
-			break;
+		stable = n >= 2 && hi < 1.005 * lo;
 	}
+	if (how)
+		*how = (struct warmth){ clock_now() - start, stable };
 	return 0;
 }

@@ -29,8 +29,13 @@ void walk_release(const struct walk *w, struct lap *l);
  * walk_run() runs it now and waits; ns per call. */
 int walk_wait(const struct walk *w, struct err *e);
 int walk_run(const struct walk *w, const struct lap *l, double *ns, struct err *e);
-/* Runs it until its time no longer changes (clocks have risen, power has settled), or for half a second. */
-int walk_warm(const struct walk *w, const struct lap *l, struct err *e);
+/* Runs it until its time no longer changes (clocks have risen, power has settled), or for half a second. how: may be
+ * NULL. */
+struct warmth {
+	double seconds;		/* it took */
+	bool stable;		/* its time did not change at the end */
+};
+int walk_warm(const struct walk *w, const struct lap *l, struct warmth *how, struct err *e);
 
 /* Picks the fastest variant of each step that has several. Steps that offer the same kernels on the same grids are
  * measured and chosen together, as one key of Triton's autotuner would be. Appends {"steps":[..],"ns":[..],"chosen":..,

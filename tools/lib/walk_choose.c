@@ -189,7 +189,7 @@ static int warm_up(const struct walk *w, struct replay *r, struct err *e)
 		return rc;	/* another variant may do */
 	rc = walk_record(w, r, r, &lap, e);
 	if (!rc)
-		rc = walk_warm(w, &lap, e);
+		rc = walk_warm(w, &lap, NULL, e);
 	release(w, &lap, rc);
 	return rc;
 }
