@@ -104,7 +104,7 @@ static void take_profile(struct outcome *o, const char *text, size_t word)
 static int actor_named(const char *name)
 {
 	for (int k = 0; k < ACTORS; k++)
-		if (!strcmp(actor_name[k], name))
+		if (!strcmp(actor_name(k), name))
 			return k;
 	return ACTOR_TOOL;
 }
@@ -120,17 +120,20 @@ static void charge(struct outcome *o)
 
 int outcome_busiest(struct outcome *o, double *seconds)
 {
-	int most = LEG_CANDIDATE;
+	int most = LEG_BASELINE;	/* of the others */
 	double others = 0;
 
 	charge(o);
-	for (int k = 0; k < ACTORS; k++)
-		others += k == LEG_CANDIDATE ? 0 : o->spent[k];
-	for (int k = 0; k < ACTORS && o->spent[LEG_CANDIDATE] < others; k++)
-		if (k != LEG_CANDIDATE && (most == LEG_CANDIDATE || o->spent[k] > o->spent[most]))
+	for (int k = 0; k < ACTORS; k++) {
+		if (k == LEG_CANDIDATE)
+			continue;
+		others += o->spent[k];
+		if (o->spent[k] > o->spent[most])
 			most = k;
-	if (seconds)
-		*seconds = o->spent[most];
+	}
+	if (o->spent[LEG_CANDIDATE] >= others)
+		most = LEG_CANDIDATE;
+	*seconds = o->spent[most];
 	return most;
 }
 

@@ -34,8 +34,7 @@ void outcome_init(struct outcome *o, const struct job *job);
 void outcome_release(struct outcome *o);
 /* A line of the protocol in progress.h. */
 void outcome_line(struct outcome *o, const char *line);
-/* Who had most of the worker's time until now, the candidate if it was half of it; and, if `seconds` is not NULL, how
- * much. */
+/* Who had most of the worker's time until now, the candidate if it had half of it; and how much. */
 int outcome_busiest(struct outcome *o, double *seconds);
 /* The profile of workload i, as JSON. */
 void outcome_profile(struct outcome *o, int i, const char *json);

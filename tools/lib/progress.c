@@ -4,8 +4,10 @@
 #include "file.h"
 #include <unistd.h>
 
-const char *const actor_name[ACTORS] = { "candidate", "baseline", "expert", [ACTOR_ORACLE] = "oracle",
-					 [ACTOR_TOOL] = "tool" };
+const char *actor_name(int actor)
+{
+	return actor < LEGS ? leg_name[actor] : actor == ACTOR_ORACLE ? "oracle" : "tool";
+}
 
 void progress_say(int fd, enum progress what, const char *text)
 {

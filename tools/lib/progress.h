@@ -23,7 +23,7 @@ enum progress {
 
 /* Who can be at work: a leg, or one of these. What the process dies of, or is late by, is theirs. */
 enum { ACTOR_ORACLE = LEGS, ACTOR_TOOL, ACTORS };
-extern const char *const actor_name[ACTORS];
+const char *actor_name(int actor);
 
 /* Writes the line whole; newlines in the text become spaces. Ends the process when nobody listens any more. */
 void progress_say(int fd, enum progress what, const char *text);

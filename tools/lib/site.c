@@ -205,7 +205,7 @@ int site_fill(struct site *s, struct err *e)
 void site_actor(struct site *s, int actor)
 {
 	s->actor = actor;
-	progress_say(s->rig->fd, PROGRESS_ACTOR, actor_name[actor]);
+	progress_say(s->rig->fd, PROGRESS_ACTOR, actor_name(actor));
 }
 
 int site_exam(struct site *s, int leg, const struct set *set, bool made, struct buf *words, struct err *e)

@@ -67,7 +67,7 @@ static enum time_status late(struct work *w, char *why, size_t n)
 		return TIME_TIMEOUT;
 	}
 	snprintf(why, n, "not done after %g s, of which %.3g s went into %s%s", most, seconds,
-		 who == ACTOR_TOOL ? "" : "the task's own ", who == ACTOR_TOOL ? "d2k-time itself" : actor_name[who]);
+		 who == ACTOR_TOOL ? "" : "the task's own ", who == ACTOR_TOOL ? "d2k-time itself" : actor_name(who));
 	return TIME_TOOL_ERROR;
 }
 
