@@ -105,3 +105,13 @@ fake_record() {
 	done
 	record "# $1" "$more"
 }
+
+# fake_edited EDIT NAME...: the same record, but that the first has its bundle edited, by jq
+fake_edited() {
+	local hash
+
+	fake_record "${@:2}" >unedited
+	jq -cj "$1" "$2.json" >edited.json
+	hash=$(sha256sum <edited.json | cut -d' ' -f1)
+	jq -c --arg h "$hash" --slurpfile b edited.json '.build.bundle = $h | .build.bundles[$h] = $b[0]' unedited
+}

@@ -40,14 +40,7 @@ fake_kernel own 10000 'EACH y[i] = factor * x[i]; raise(SIGTRAP);'
 fake_record right own >in
 comes tool_error 'its process ended early \(signaled 5\)' "a launch of the task's own that does"
 
-# edited NAME EDIT: the record `in`, of NAME's bundle with this edit
-edited() {
-	fake_record "$1" right >whole
-	jq -cj "$2" "$1.json" >edited.json
-	jq -c --arg h "$(sha256sum <edited.json | cut -d' ' -f1)" --slurpfile b edited.json \
-		'.build.bundle = $h | .build.bundles[$h] = $b[0]' whole >in
-}
-edited right '.plans[].buffers += [{name: "much", bytes: 400000000, role: "scratch"}]'
+fake_edited '.plans[].buffers += [{name: "much", bytes: 400000000, role: "scratch"}]' right right >in
 comes fault '^large: its scratch leaves room for [01] sets of buffers, too few to be timed' 'scratch that leaves no room'
 
 # ---- sets too small for L2: 640 take some 54 MB, and four times L2 is 64 MB
@@ -70,7 +63,7 @@ is "$(($(sort -u wiped | wc -l) >= 5))" 1 'and memory beside them is wiped with 
 # ---- global scratch of a kernel's own: two launches of 8 times 2 CTAs with 100 bytes each
 owns() { # STATEMENTS
 	fake_kernel own 10000 "char *own = *(char **)launch->params[4]; EACH y[i] = factor * x[i]; $1"
-	edited own '(.kernels[] |= . + {num_ctas: 2, global_scratch_size: 100}) | .plans[].steps |= . + .'
+	fake_edited '(.kernels[] |= . + {num_ctas: 2, global_scratch_size: 100}) | .plans[].steps |= . + .' own right >in
 }
 past() { # STATEMENTS REASON NAME
 	owns "$1"
