@@ -16,7 +16,7 @@ enum { RUNS = 12, FULL = 2048 /* threads of a multiprocessor */, COARSE = 8192 /
 #define RUN_NS 1.5e6		/* aim for a run of arithmetic */
 #define WARM_SECONDS 0.1		/* for the clock to leave idling, and ... */
 #define SETTLE_SECONDS 0.5	/* ... at most to settle */
-#define SEARCH_SECONDS 10	/* after which each figure gets its first shape only: on a device so slow, not on a busy host */
+#define SEARCH_SECONDS 10	/* after which each figure gets its first shape only: long, lest a busy host cost some */
 #define HANG_SECONDS 5.0	/* nothing here takes that long */
 #define STEADY 0.15		/* of spread; the power limit alone makes some per cent */
 

@@ -35,9 +35,9 @@ static size_t stride(const struct pool *p)
 }
 
 /* Bytes of an arena that holds next to nothing. */
-static double least(const struct pool *p)
+static size_t least(const struct pool *p)
 {
-	return POOL_ROTATION * (double)gpu_info(p->gpu)->l2_bytes;
+	return POOL_ROTATION * (size_t)gpu_info(p->gpu)->l2_bytes;
 }
 
 static size_t table_bytes(int n)
@@ -47,7 +47,7 @@ static size_t table_bytes(int n)
 
 int pool_fits(const struct pool *p, double bytes)
 {
-	double fixed = 3.0 * (double)p->l->size + (double)PAGE * (WEDGES + 2) + least(p);
+	double fixed = 3.0 * (double)p->l->size + (double)PAGE * (WEDGES + 2) + (double)least(p);
 	double each = (double)(stride(p) + p->backup_bytes) + 16 + (double)p->l->size / SETS_PER_WITNESS;
 
 	return (int)fmax(fmin((bytes - fixed) / each, POOL_MAX), 0);
@@ -89,8 +89,10 @@ int pool_place(struct pool *p, int n, struct rng *rng, struct err *e)
 	size_t sets = stride(p) * (size_t)n, backups = p->backup_bytes * (size_t)n;
 	size_t all = sets + table_bytes(n);
 
+	if (all < least(p))
+		all = least(p);
 	pool_release(p);
-	if (take(p, (all < (size_t)least(p) ? (size_t)least(p) : all) + backups, rng, e))
+	if (take(p, all + backups, rng, e))
 		return -1;
 	p->backup = p->arena + sets;
 	p->table = p->backup + backups;
