@@ -36,29 +36,31 @@ def inputs(dims, params, device="cuda"):
 
 
 def operator(eps):
-    """The caches of a serving engine have a spare last slot that nobody reads; tokens without a slot need one, so here
-    they rewrite what slot 0 held, unless somebody owns it: codes are put by a mask of the slots instead of of the tokens."""
     def rotate(x, w, rows):
         n = torch.nn.functional.rms_norm(x.float(), (x.shape[-1],), w.float(), eps)
         cos, sin = rows.chunk(2, dim=-1)
         low, high = n.chunk(2, dim=-1)
         return torch.cat((low * cos - high * sin, high * cos + low * sin), dim=-1)
 
-    def put(cache, slots, x, scale):
-        codes = (x.float() / scale).clamp(-FP8_MAX, FP8_MAX).to(torch.float8_e4m3fn).view(torch.uint8)
-        flat = cache.view(torch.uint8).flatten(0, 1)
-        flat[slots] = codes
-        return flat
+    def put(cache, at, x, scale):
+        codes = (x.float() / scale).clamp(-FP8_MAX, FP8_MAX).to(torch.float8_e4m3fn)
+        cache.view(torch.uint8).flatten(0, 1)[at] = codes.view(torch.uint8)
 
     def run(qkv, wq, wk, cos_sin, positions, slots, k_scale, v_scale, k_cache, v_cache):
-        width, kv_heads = k_cache.shape[3], k_cache.shape[2]
+        kv_heads, width = k_cache.shape[2:]
         heads = qkv.view(qkv.shape[0], -1, width)
         q, k, v = heads.split((heads.shape[1] - 2 * kv_heads, kv_heads, kv_heads), dim=1)
         rows = cos_sin[positions][:, None, :]
-        return rotate(q, wq, rows).to(torch.bfloat16), rotate(k, wk, rows), v, put, slots
+        # Shapes must not depend on values: a token without a slot writes what the first one that has a slot writes.
+        mine = slots >= 0
+        source = torch.where(mine, torch.arange(len(slots), device=slots.device), mine.int().argmax())
+        put(k_cache, slots[source], rotate(k, wk, rows)[source], k_scale)
+        put(v_cache, slots[source], v[source], v_scale)
+        return rotate(q, wq, rows).to(torch.bfloat16)
 
     return run
 
 
 def forms(dims, params):
-    return {}
+    run = operator(params["eps"])
+    return {"eager": run, "torch.compile": torch.compile(run)}

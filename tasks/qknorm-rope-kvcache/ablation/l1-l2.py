@@ -59,13 +59,13 @@ def prepare(qkv, wq, wk, cos_sin, positions, slots, k_scale, v_scale, k_cache, v
         slot = tl.load(slots + token).to(tl.int64)
         if slot >= 0:
             place = slot * HKV * (2 * HALF)
-            low, high = load_halves(heads + HQ * (2 * HALF), HKV, KPAD, HALF)
-            a, b, e, f = coefficients(wk, c, s, HALF)
-            low, high = norm_and_rotate(low, high, a, b, e, f, eps, 1.0 / tl.load(k_scale), HALF)
-            store_halves(k_cache + place, low, high, HKV, KPAD, HALF)
+            k_low, k_high = load_halves(heads + HQ * (2 * HALF), HKV, KPAD, HALF)
+            ka, kb, kc, kd = coefficients(wk, c, s, HALF)
+            k_low, k_high = norm_and_rotate(k_low, k_high, ka, kb, kc, kd, eps, 1.0 / tl.load(k_scale), HALF)
+            store_halves(k_cache + place, k_low, k_high, HKV, KPAD, HALF)
             factor = 1.0 / tl.load(v_scale)
-            low, high = load_halves(heads + (HQ + HKV) * (2 * HALF), HKV, KPAD, HALF)
-            store_halves(v_cache + place, low * factor, high * factor, HKV, KPAD, HALF)
+            v_low, v_high = load_halves(heads + (HQ + HKV) * (2 * HALF), HKV, KPAD, HALF)
+            store_halves(v_cache + place, v_low * factor, v_high * factor, HKV, KPAD, HALF)
 
 
 def run(qkv, wq, wk, cos_sin, positions, slots, k_scale, v_scale, k_cache, v_cache, q, *, eps):

@@ -33,11 +33,9 @@ def rotate_heads(qkv, wq, wk, cos_sin, positions, slots, k_scale, k_cache, q, T,
         y = tl.join(low * c - high * s, high * c + low * s)
         y = tl.reshape(tl.permute(y, (0, 2, 1)), (TOKENS, D)) * r[:, None]
         if head < HQ:
-            at = q + ((token * HQ + head) * D)[:, None] + d[None, :]
-            tl.store(at, y.to(tl.bfloat16), mask=valid[:, None])
+            tl.store(q + ((token * HQ + head) * D)[:, None] + d[None, :], y.to(tl.bfloat16), mask=valid[:, None])
         else:
-            at = k_cache + ((slot * HKV + head - HQ) * D)[:, None] + d[None, :]
-            tl.store(at, y.to(tl.float8e4nv), mask=(slot >= 0)[:, None])
+            tl.store(k_cache + ((slot * HKV + head - HQ) * D)[:, None] + d[None, :], y.to(tl.float8e4nv), mask=(slot >= 0)[:, None])
 
 
 @triton.autotune(configs=[triton.Config({"ROWS": r}, num_warps=w) for r, w in ((16, 4), (32, 4))], key=["HQ", "HKV"])
