@@ -1,4 +1,4 @@
-"""Two kernels: the first takes the norm of each query and key head, the second normalises, rotates and writes each head."""
+"""Two kernels: one takes the norm of each query and key head, the other normalises, rotates and writes each head."""
 import triton
 import triton.language as tl
 import d2k

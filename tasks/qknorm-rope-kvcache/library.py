@@ -5,8 +5,8 @@ FP8_MAX = 448.0
 
 
 def inputs(dims, params, device="cuda"):
-    """Heads of different sizes, requests of a sixteenth of the tokens that begin anywhere, shuffled pages, and SKIP tokens
-    without a slot."""
+    """Heads of different sizes, requests of a sixteenth of the tokens that begin anywhere, shuffled pages, and SKIP
+    tokens without a slot."""
     T, HQ, HKV, D, NB, maxpos = (dims[n] for n in ("T", "HQ", "HKV", "D", "NB", "MAXPOS"))
     heads = HQ + 2 * HKV
     size = 2.0 ** torch.randint(-2, 3, (heads, 1), device=device)

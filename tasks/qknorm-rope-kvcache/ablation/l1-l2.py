@@ -1,5 +1,5 @@
-"""The L1 and L2 items of the guidance, without those of L3: a program takes a few tokens one after the other, loads a kind
-of head when its turn comes, always under a mask, and branches around the caches for a token without a slot."""
+"""The L1 and L2 items of the guidance, without those of L3: a program takes a few tokens one after the other, loads a
+kind of head when its turn comes, always under a mask, and branches around the caches for a token without a slot."""
 import triton
 import triton.language as tl
 import d2k

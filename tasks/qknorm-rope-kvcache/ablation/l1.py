@@ -1,6 +1,6 @@
-"""The L1 items of the guidance alone: one pass over a tile of tokens, whose rows of the table are read once for all query
-and key heads, and one factor for each head. Heads come one after the other as whole rows; values have a kernel of their own.
-"""
+"""The L1 items of the guidance alone: one pass over a tile of tokens, whose rows of the table are read once for all
+query and key heads, and one factor for each head. Heads come one after the other as whole rows; values have a kernel of
+their own."""
 import triton
 import triton.language as tl
 import d2k
@@ -35,7 +35,8 @@ def rotate_heads(qkv, wq, wk, cos_sin, positions, slots, k_scale, k_cache, q, T,
         if head < HQ:
             tl.store(q + ((token * HQ + head) * D)[:, None] + d[None, :], y.to(tl.bfloat16), mask=valid[:, None])
         else:
-            tl.store(k_cache + ((slot * HKV + head - HQ) * D)[:, None] + d[None, :], y.to(tl.float8e4nv), mask=(slot >= 0)[:, None])
+            tl.store(k_cache + ((slot * HKV + head - HQ) * D)[:, None] + d[None, :], y.to(tl.float8e4nv),
+                     mask=(slot >= 0)[:, None])
 
 
 @triton.autotune(configs=[triton.Config({"ROWS": r}, num_warps=w) for r, w in ((16, 4), (32, 4))], key=["HQ", "HKV"])
@@ -54,6 +55,6 @@ def quantise_values(qkv, slots, v_scale, v_cache, T, HQ, HKV, D: tl.constexpr, R
 def run(qkv, wq, wk, cos_sin, positions, slots, k_scale, v_scale, k_cache, v_cache, q, *, eps):
     T, HQ, D = q.shape
     HKV = k_cache.shape[2]
-    rotate_heads[lambda c: (d2k.cdiv(T, c["TOKENS"]),)](qkv, wq, wk, cos_sin, positions, slots, k_scale, k_cache, q, T, HQ,
-                                                        HKV, eps, D=D)
+    rotate_heads[lambda c: (d2k.cdiv(T, c["TOKENS"]),)](qkv, wq, wk, cos_sin, positions, slots, k_scale, k_cache, q, T,
+                                                        HQ, HKV, eps, D=D)
     quantise_values[lambda c: (d2k.cdiv(T * HKV, c["ROWS"]),)](qkv, slots, v_scale, v_cache, T, HQ, HKV, D=D)

@@ -1,4 +1,4 @@
-"""Right, and built otherwise: a program takes one kind of head of a few tokens, loads each head twice, once with its halves
+"""Right, and built otherwise: a program takes one head of a few tokens, loads it twice, the second time with its halves
 exchanged, divides by a square root and by the scales, and writes whole heads."""
 import triton
 import triton.language as tl
@@ -6,8 +6,8 @@ import d2k
 
 
 @triton.jit
-def heads(qkv, w, cos_sin, positions, slots, scale, out, T, FIRST, COUNT, ALL, eps, D: tl.constexpr, ROTATE: tl.constexpr,
-          CACHE: tl.constexpr, TOKENS: tl.constexpr):
+def heads(qkv, w, cos_sin, positions, slots, scale, out, T, FIRST, COUNT, ALL, eps, D: tl.constexpr,
+          ROTATE: tl.constexpr, CACHE: tl.constexpr, TOKENS: tl.constexpr):
     token = (tl.program_id(0) * TOKENS + tl.arange(0, TOKENS)).to(tl.int64)
     valid = token < T
     head = tl.program_id(1)
