@@ -6,7 +6,7 @@ import triton.language as tl
 import d2k
 
 
-@triton.autotune(configs=[triton.Config({"TOKENS": t}, num_warps=w) for t, w in ((8, 2), (16, 4), (32, 4))],
+@triton.autotune(configs=[triton.Config({"TOKENS": t}, num_warps=w) for t, w in ((4, 1), (8, 2), (16, 4))],
                  key=["HQ", "HKV"])
 @triton.jit
 def rotate_heads(qkv, wq, wk, cos_sin, positions, slots, k_scale, k_cache, q, T, HQ, HKV, eps, D: tl.constexpr,
@@ -20,7 +20,7 @@ def rotate_heads(qkv, wq, wk, cos_sin, positions, slots, k_scale, k_cache, q, T,
     s = tl.load(table + D // 2 + j[None, :])
     slot = tl.load(slots + token, mask=valid, other=-1).to(tl.int64)
     k_factor = 1.0 / tl.load(k_scale)
-    for head in range(HQ + HKV):
+    for head in tl.range(HQ + HKV, num_stages=4):
         at = qkv + ((token * (HQ + 2 * HKV) + head) * D)[:, None] + d[None, :]
         x = tl.load(at, mask=valid[:, None], other=0.0).to(tl.float32)
         r = tl.rsqrt(tl.sum(x * x, axis=1) / D + eps)
