@@ -8,6 +8,7 @@
 #   make tasks-check       whether tasks are complete and keep their rules; this and the next two take TASK=NAME
 #   make tolerance         how far tolerances are from right and wrong submissions, on the CPU; tests/tolerance-gpu
 #   make check-reference   oracles against PyTorch, where that is installed
+#   make tasks-gpu         all tasks' kernels, and PyTorch beside them, on a GPU: into out/tasks
 #   make check-gpu         the exploit corpus, on a GPU
 #   make install, make clean
 #
@@ -102,6 +103,10 @@ check-reference: all
 		D2K_BIN=$(abspath $(BIN)) tests/reference --bench $$task >results/reference/$$task.jsonl; done
 tasks-check: all
 	D2K_BIN=$(abspath $(BIN)) tests/tasks-check $(TASK)
+tasks-gpu: portable
+	tests/tasks-gpu build out/tasks-gpu $(TASK)
+	tests/tasks-gpu run out/tasks-gpu out/tasks
+	tests/tasks-gpu table out/tasks
 tolerance: all
 	mkdir -p results/tolerance
 	for task in $(TASK_NAMES); do \
@@ -124,4 +129,4 @@ install: all
 	ln -sf $(foreach tool,$(notdir $(TOOLS)),../lib/d2k/bin/$(tool)) $(DESTDIR)$(PREFIX)/bin
 clean:
 	rm -rf build build-san bin
-.PHONY: all units demo check check-san lint bench bench-prepare bench-aa tasks-check check-reference tolerance check-gpu portable install clean
+.PHONY: all units demo check check-san lint bench bench-prepare bench-aa tasks-check tasks-gpu check-reference tolerance check-gpu portable install clean
