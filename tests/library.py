@@ -82,18 +82,19 @@ def time_form(form, sets: list[dict], seconds: float = 0.3) -> int:
     return round(statistics.median(times[3:]))
 
 
-def right_answer(task: str, module, workload: dict, inputs: dict) -> torch.Tensor:
+def right_answer(folder: pathlib.Path, module, workload: dict, inputs: dict) -> torch.Tensor:
     fresh = {name: t.clone() for name, t in inputs.items()}
     if hasattr(module, "exact"):
         return outputs(module.exact(workload["dims"], workload["params"], **fresh))[0]
-    reference = load(ROOT / "tasks" / task / "reference.py").reference
+    reference = load(folder / "reference.py").reference
     return outputs(reference(**fresh, **workload["params"]))[0]
 
 
-def measure(task: str, module, workload: dict, deadline: float) -> None:
+def measure(folder: pathlib.Path, module, workload: dict, deadline: float) -> None:
+    task = folder.name
     sets, want = make_sets(module, workload), None
     try:
-        want = right_answer(task, module, workload, sets[0])
+        want = right_answer(folder, module, workload, sets[0])
     except Exception as e:  # the times are worth having all the same
         print(f"library: {task} {workload['id']}: no reference: {type(e).__name__}: {e}"[:300], file=sys.stderr)
     for name, form in module.forms(workload["dims"], workload["params"]).items():
@@ -116,20 +117,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=300, help="start nothing new after this time (default 300)")
     parser.add_argument("task", nargs="*", help="default: every one that has a library.py")
+    parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="where tasks/ and workloads/ lie")
     args = parser.parse_args()
     deadline = time.monotonic() + args.seconds
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
-    for task in args.task or sorted(p.parent.name for p in (ROOT / "tasks").glob("*/library.py")):
-        module = load(ROOT / "tasks" / task / "library.py")
-        for line in (ROOT / "workloads" / f"{task}.jsonl").read_text().splitlines():
+    for task in args.task or sorted(p.parent.name for p in (args.root / "tasks").glob("*/library.py")):
+        folder = args.root / "tasks" / task
+        if not (folder / "library.py").exists():
+            print(f"library: {task} has no library.py", file=sys.stderr)
+            continue
+        module = load(folder / "library.py")
+        for line in (args.root / "workloads" / f"{task}.jsonl").read_text().splitlines():
             workload = json.loads(line)
             if workload["tier"] != "bench":
                 continue
             try:
                 with torch.no_grad():
-                    measure(task, module, workload, deadline)
+                    measure(folder, module, workload, deadline)
             except Exception as e:  # one workload failing must not cost the others
                 print(f"library: {task} {workload['id']}: {type(e).__name__}: {e}"[:300], file=sys.stderr)
             gc.collect()
