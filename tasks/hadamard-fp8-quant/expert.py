@@ -11,7 +11,7 @@ import triton.language as tl
 import d2k
 
 SIDE = tl.constexpr(64)
-PROGRAMS_PER_SM = 4
+PROGRAMS_PER_SM, STAGES = {1: 5, 2: 3}, {1: 3, 2: 3}        # by the number of halves
 
 
 @triton.jit
@@ -107,5 +107,5 @@ def run(x, q, s):
     halves = 2 if N in (128, 8192) else 1
     width = 128 if N == 128 else 64
     tiles = d2k.cdiv(M, max(1, 4096 // N)) if N > 128 else d2k.cdiv(M, 64)
-    programs = min(tiles, PROGRAMS_PER_SM * d2k.num_sms())
-    hadamard_quant[(programs,)](x, q, s, M, N, HALVES=halves, WIDTH=width, STAGES=3, num_warps=4)
+    programs = min(tiles, PROGRAMS_PER_SM[halves] * d2k.num_sms())
+    hadamard_quant[(programs,)](x, q, s, M, N, HALVES=halves, WIDTH=width, STAGES=STAGES[halves], num_warps=4)
