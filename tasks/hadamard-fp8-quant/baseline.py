@@ -1,7 +1,7 @@
 """The rotation as the matrix product it is, with the +-1 matrix made in the kernel, then a kernel that quantises rows.
 
 With k0 a multiple of DEPTH and i below it, H[k0 + i, j] = H[k0, j] * H[i, j]: a program makes one block of the matrix,
-uses it in every step of its product, and gives each column of a step's result its sign.
+and in each step of its product flips the signs of the columns for which H[k0, j] is -1.
 """
 import triton
 import triton.language as tl
@@ -17,8 +17,8 @@ def odd(k):
     return (k ^ (k >> 1)) & 1
 
 
-PRODUCT = [triton.Config({"ROWS": r, "COLS": c, "DEPTH": d}, num_warps=w, num_stages=s)
-           for r, c, d, w, s in ((128, 128, 128, 8, 3), (128, 128, 64, 4, 4), (128, 256, 64, 8, 4), (256, 128, 64, 8, 4))]
+PRODUCT = [triton.Config({"ROWS": r, "COLS": c, "DEPTH": d}, num_warps=w, num_stages=n)
+           for r, c, d, w, n in ((128, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128, 256, 64, 8, 4), (256, 128, 64, 8, 4))]
 
 
 @triton.autotune(configs=PRODUCT, key=["M", "N"])
@@ -28,11 +28,12 @@ def rotate(x, y, M, N, factor, ROWS: tl.constexpr, COLS: tl.constexpr, DEPTH: tl
     m = (tl.program_id(0) // tiles) * ROWS
     j = (tl.program_id(0) % tiles) * COLS + tl.arange(0, COLS)
     rows = tl.make_tensor_descriptor(x, [M, N], [N, 1], [ROWS, DEPTH])
-    h = (1 - 2 * odd(tl.arange(0, DEPTH)[:, None] & j[None, :])).to(tl.bfloat16)
+    # bf16 numbers by their bits: 0x3f80 is 1, and the highest bit is the sign
+    block = (odd(tl.arange(0, DEPTH)[:, None] & j[None, :]) << 15 | 0x3f80).to(tl.int16)
     acc = tl.zeros((ROWS, COLS), tl.float32)
     for k in tl.range(0, N, DEPTH):
-        part = tl.dot(rows.load([m, k]), h)
-        acc += part * (1 - 2 * odd(k & j)).to(tl.float32)[None, :]
+        h = block ^ (odd(k & j) << 15).to(tl.int16)[None, :]
+        acc = tl.dot(rows.load([m, k]), h.to(tl.bfloat16, bitcast=True), acc)
     r = m + tl.arange(0, ROWS)
     at = y + r[:, None].to(tl.int64) * N + j[None, :]
     tl.store(at, (acc * factor).to(tl.bfloat16), mask=(r[:, None] < M) & (j[None, :] < N))
