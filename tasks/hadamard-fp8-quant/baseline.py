@@ -1,8 +1,4 @@
-"""The rotation as the matrix product it is, with the +-1 matrix made in the kernel, then a kernel that quantises rows.
-
-With k0 a multiple of DEPTH and i below it, H[k0 + i, j] = H[k0, j] * H[i, j]: a program makes one block of the matrix,
-and in each step of its product flips the signs of the columns for which H[k0, j] is -1.
-"""
+"""The rotation as a product with a matrix that a first kernel writes, then a kernel that quantises rows."""
 import triton
 import triton.language as tl
 import d2k
@@ -17,24 +13,33 @@ def odd(k):
     return (k ^ (k >> 1)) & 1
 
 
-PRODUCT = [triton.Config({"ROWS": r, "COLS": c, "DEPTH": d}, num_warps=w, num_stages=n)
-           for r, c, d, w, n in ((128, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128, 256, 64, 8, 4), (256, 128, 64, 8, 4))]
+@triton.jit
+def write_matrix(h, N, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    j = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    entries = (1 - 2 * odd(i[:, None] & j[None, :])).to(tl.bfloat16)
+    tl.store(h + i[:, None] * N + j[None, :], entries)
+
+
+PRODUCT = [triton.Config({"ROWS": r, "COLS": c, "DEPTH": 64}, num_warps=w, num_stages=n)
+           for r, c, w, n in ((128, 128, 4, 4), (128, 256, 8, 4), (256, 128, 8, 4))]
 
 
 @triton.autotune(configs=PRODUCT, key=["M", "N"])
 @triton.jit
-def rotate(x, y, M, N, factor, ROWS: tl.constexpr, COLS: tl.constexpr, DEPTH: tl.constexpr):
-    tiles = tl.cdiv(N, COLS)
-    m = (tl.program_id(0) // tiles) * ROWS
-    j = (tl.program_id(0) % tiles) * COLS + tl.arange(0, COLS)
+def rotate(x, h, y, M, N, factor, ROWS: tl.constexpr, COLS: tl.constexpr, DEPTH: tl.constexpr):
+    across, down = tl.cdiv(N, COLS), tl.cdiv(M, ROWS)
+    band = tl.program_id(0) // (across * 8)
+    height = min(down - band * 8, 8)
+    m = (band * 8 + tl.program_id(0) % (across * 8) % height) * ROWS
+    n = tl.program_id(0) % (across * 8) // height * COLS
     rows = tl.make_tensor_descriptor(x, [M, N], [N, 1], [ROWS, DEPTH])
-    # bf16 numbers by their bits: 0x3f80 is 1, and the highest bit is the sign
-    block = (odd(tl.arange(0, DEPTH)[:, None] & j[None, :]) << 15 | 0x3f80).to(tl.int16)
+    columns = tl.make_tensor_descriptor(h, [N, N], [N, 1], [DEPTH, COLS])
     acc = tl.zeros((ROWS, COLS), tl.float32)
     for k in tl.range(0, N, DEPTH):
-        h = block ^ (odd(k & j) << 15).to(tl.int16)[None, :]
-        acc = tl.dot(rows.load([m, k]), h.to(tl.bfloat16, bitcast=True), acc)
+        acc = tl.dot(rows.load([m, k]), columns.load([k, n]), acc)
     r = m + tl.arange(0, ROWS)
+    j = n + tl.arange(0, COLS)
     at = y + r[:, None].to(tl.int64) * N + j[None, :]
     tl.store(at, (acc * factor).to(tl.bfloat16), mask=(r[:, None] < M) & (j[None, :] < N))
 
@@ -53,6 +58,8 @@ def quantise(y, q, s, M, N: tl.constexpr, ROWS: tl.constexpr):
 def run(x, q, s):
     M, N = x.shape
     y = d2k.empty((M, N), d2k.bfloat16)
-    rotate[lambda c: (d2k.cdiv(M, c["ROWS"]) * d2k.cdiv(N, c["COLS"]),)](x, y, M, N, N ** -0.5)
+    h = d2k.empty((N, N), d2k.bfloat16)
+    write_matrix[(N // 64, N // 64)](h, N, BLOCK=64)
+    rotate[lambda c: (d2k.cdiv(M, c["ROWS"]) * d2k.cdiv(N, c["COLS"]),)](x, h, y, M, N, N ** -0.5)
     rows = max(1, 8192 // N)
     quantise[(d2k.cdiv(M, rows),)](y, q, s, M, N, ROWS=rows)
