@@ -14,15 +14,15 @@ def odd(k):
 
 
 @triton.jit
-def write_matrix(h, N, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    j = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+def write_matrix(h, N: tl.constexpr, ROWS: tl.constexpr):
+    i = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    j = tl.arange(0, N)
     entries = (1 - 2 * odd(i[:, None] & j[None, :])).to(tl.bfloat16)
     tl.store(h + i[:, None] * N + j[None, :], entries)
 
 
-PRODUCT = [triton.Config({"ROWS": r, "COLS": c, "DEPTH": 64}, num_warps=w, num_stages=n)
-           for r, c, w, n in ((128, 128, 4, 4), (128, 256, 8, 4), (256, 128, 8, 4))]
+PRODUCT = [triton.Config({"ROWS": r, "COLS": c, "DEPTH": d}, num_warps=w, num_stages=n) for r, c, d, w, n in
+           ((128, 256, 128, 8, 2), (128, 256, 64, 8, 4), (256, 128, 64, 8, 4), (128, 128, 64, 4, 4))]
 
 
 @triton.autotune(configs=PRODUCT, key=["M", "N"])
@@ -57,9 +57,9 @@ def quantise(y, q, s, M, N: tl.constexpr, ROWS: tl.constexpr):
 
 def run(x, q, s):
     M, N = x.shape
+    rows = 8192 // N
     y = d2k.empty((M, N), d2k.bfloat16)
     h = d2k.empty((N, N), d2k.bfloat16)
-    write_matrix[(N // 64, N // 64)](h, N, BLOCK=64)
+    write_matrix[(N // 8,)](h, N, ROWS=8, num_warps=8)
     rotate[lambda c: (d2k.cdiv(M, c["ROWS"]) * d2k.cdiv(N, c["COLS"]),)](x, h, y, M, N, N ** -0.5)
-    rows = max(1, 8192 // N)
     quantise[(d2k.cdiv(M, rows),)](y, q, s, M, N, ROWS=rows)
