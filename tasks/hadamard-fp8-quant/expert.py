@@ -1,10 +1,10 @@
 """One pass: rows stay on chip from x to their codes, and H_N is applied as small factors on the tensor cores.
 
-A row of up to 4096 channels, channel = 64 * high + low, is a matrix X of N / 64 rows, and its rotation is Y = H X H with
-H_{N/64} from the left and H_64 from the right. Short rows are stacked to a tile of 64 x 64, and the left factor becomes
-block-diagonal. X is the right operand of the first product, and the result is the left operand of the second one as it
-lies in registers, so nothing crosses between threads in between. Rows of 8192 are two such tiles, rows of 128 two
-halves of 64; the sum and the difference of their results make the last factor.
+A row of up to 4096 channels, channel = 64 * high + low, is a matrix X of N / 64 rows, and its rotation is Y = H X H
+with H_{N/64} from the left and H_64 from the right. Short rows are stacked to a tile of 64 x 64, and the left factor
+becomes block-diagonal. X is the right operand of the first product, and the result is the left operand of the second
+one as it lies in registers, so nothing crosses between threads in between. Rows of 8192 are two such tiles, rows of
+128 two halves of 64; the sum and the difference of their results make the last factor.
 """
 import triton
 import triton.language as tl
@@ -15,26 +15,42 @@ PROGRAMS_PER_SM, STAGES = {1: 5, 2: 3}, {1: 3, 2: 3}        # by the number of h
 
 
 @triton.jit
-def signs(i, j):
-    """Entries (-1)^popcount(i & j) of the Hadamard matrix; i and j are below 64."""
-    k = i[:, None] & j[None, :]
-    k = k ^ (k >> 4)
-    k = k ^ (k >> 2)
-    k = k ^ (k >> 1)
-    return 1 - 2 * (k & 1)
+def more_columns(t, i, BIT: tl.constexpr):
+    """Doubles the columns of a block of the Hadamard matrix: the new lowest bit of a column's place is BIT of its j."""
+    t = tl.join(t, t ^ (i & BIT)[:, None] * (0x8000 // BIT))
+    return tl.reshape(t, (t.shape[0], 2 * t.shape[1]))
 
 
 @triton.jit
-def held_columns():
-    """Column 8 a + 2 b + c of a product is made column 16 b + 2 a + c of the tile: so a thread has 16 neighbours."""
-    c = tl.arange(0, SIDE)
-    return (c // 2 % 4) * 16 + (c // 8) * 2 + c % 2
+def factor(i, j, BIT2: tl.constexpr, BIT1: tl.constexpr, BIT0: tl.constexpr):
+    """64 columns (-1)^popcount(i & j) as the bits of bf16 numbers: eight of them by j, and all by the three bits that j
+    does not have."""
+    k = i[:, None] & j[None, :]
+    k = (0x6996 >> ((k ^ (k >> 4)) & 15)) & 1           # the parity of k, which is below 64
+    t = more_columns(more_columns(more_columns(k << 15 | 0x3f80, i, BIT2), i, BIT1), i, BIT0)
+    return t.to(tl.int16)
+
+
+@triton.jit
+def held_columns(i):
+    """H_64 with its columns reordered: column 8 a + 2 b + c of a product is column 16 b + 2 a + c of the tile. So a
+    thread, which has those of one b, has 16 neighbours."""
+    return factor(i, tl.arange(0, 8) * 2, 32, 16, 1).to(tl.bfloat16, bitcast=True)
+
+
+@triton.jit
+def stacked(i, HIGH: tl.constexpr):
+    """H_HIGH, as often as it fits on the diagonal."""
+    t = factor(i % HIGH, tl.arange(0, 8) * 8, 4, 2, 1)
+    if HIGH < SIDE:
+        t = tl.where(i[:, None] // HIGH == tl.arange(0, SIDE)[None, :] // HIGH, t, 0).to(tl.int16)
+    return t.to(tl.bfloat16, bitcast=True)
 
 
 @triton.jit
 def store_codes(to, y, lines, stride):
-    """Stores a tile whose columns are in the order of held_columns, each thread what it holds; `to` is the tile's first
-    code, `lines` how many of its rows there are. Renames axes only."""
+    """Stores a tile whose columns are in the order of held_columns, each thread what it holds: the axes only get other
+    names. `to` is the tile's first code, `lines` how many of its rows there are."""
     codes = tl.permute(tl.reshape(y.to(tl.float8e4nv), (4, 2, 8, 8, 4, 2)), (1, 0, 2, 4, 3, 5))
     codes = tl.reshape(codes, (2, 4, 8, SIDE))
     a = tl.arange(0, 2)[:, None, None, None]
@@ -52,9 +68,9 @@ def size(y):
 @triton.jit
 def scales(amax, N: tl.constexpr):
     """Of unnormalised sums: their rows' scales, and what to multiply them with to make codes."""
-    inverse: tl.constexpr = 1.0 / N ** 0.5
-    scale = tl.maximum(amax * inverse, 1e-8) * (1.0 / 448.0)
-    return scale, inverse / scale
+    norm: tl.constexpr = 1.0 / N ** 0.5
+    scale = tl.maximum(amax * norm, 1e-8) * (1.0 / 448.0)
+    return scale, norm / scale
 
 
 @triton.jit
@@ -63,8 +79,8 @@ def hadamard_quant(x, q, s, M, N: tl.constexpr, HALVES: tl.constexpr, WIDTH: tl.
     GROUP: tl.constexpr = SIDE // HIGH                                                  # rows of x in a tile
     tile_in = tl.make_tensor_descriptor(x, [M * (N // WIDTH), WIDTH], [WIDTH, 1], [SIDE, SIDE])
     i = tl.arange(0, SIDE)
-    right = signs(i, held_columns()).to(tl.bfloat16)
-    left = tl.where(i[:, None] // HIGH == i[None, :] // HIGH, signs(i % HIGH, i % HIGH), 0).to(tl.bfloat16)
+    right = held_columns(i)
+    left = stacked(i, HIGH)
 
     for tile in tl.range(tl.program_id(0), tl.cdiv(M, GROUP), tl.num_programs(0), num_stages=STAGES):
         first = tile.to(tl.int64) * (GROUP * N)
@@ -89,14 +105,14 @@ def hadamard_quant(x, q, s, M, N: tl.constexpr, HALVES: tl.constexpr, WIDTH: tl.
             amax = size(y)
 
         if GROUP == 1:
-            scale, factor = scales(tl.max(amax, axis=0), N)
+            scale, inverse = scales(tl.max(amax, axis=0), N)
             tl.store(s + tile, scale)
-            rows = factor
+            rows = inverse
         else:
-            scale, factor = scales(tl.max(tl.reshape(amax, (GROUP, HIGH)), axis=1), N)
+            scale, inverse = scales(tl.max(tl.reshape(amax, (GROUP, HIGH)), axis=1), N)
             g = tile * GROUP + tl.arange(0, GROUP)
             tl.store(s + g, scale, mask=g < M)
-            rows = tl.reshape(tl.broadcast_to(factor[:, None], (GROUP, HIGH)), (SIDE,))[:, None]
+            rows = tl.reshape(tl.broadcast_to(inverse[:, None], (GROUP, HIGH)), (SIDE,))[:, None]
         store_codes(q + first, y * rows, lines, WIDTH)
         if HALVES == 2:
             store_codes(q + first + (SIDE if WIDTH == 128 else SIDE * SIDE), z * rows, lines, WIDTH)
