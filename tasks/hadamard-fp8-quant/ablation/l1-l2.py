@@ -1,9 +1,9 @@
 """One kernel: a tile of 64 x 64 holds a row, or several, and small +-1 factors made in the kernel rotate it.
 
-A row, channel = 64 * high + low, is multiplied by H_{N/64} from the left and H_64 from the right. Short rows are stacked,
-and the left factor becomes block-diagonal. The first product takes the tile as its right operand, and its result is the
-left operand of the second product as it lies in registers. Rows of 8192 are two such tiles, rows of 128 two halves of 64;
-the sum and the difference of their results make the last factor. A program takes eight tiles.
+A row, channel = 64 * high + low, is multiplied by H_{N/64} from the left and H_64 from the right. Short rows are
+stacked, and the left factor becomes block-diagonal. The first product takes the tile as its right operand, and its
+result is the left operand of the second product as it lies in registers. Rows of 8192 are two such tiles, rows of 128
+two halves of 64; the sum and the difference of their results make the last factor. A program takes eight tiles.
 """
 import triton
 import triton.language as tl
