@@ -24,7 +24,7 @@ STAGE(make_tokens)
 	case 0:						/* padding */
 		scale = 0;
 		break;
-	case 1: case 2:					/* faint: under the floor, which they exceed without 1/sqrt(N) */
+	case 1: case 2:					/* faint: under the floor, but for 1/sqrt(N) */
 		scale = pow2(-33 + rand_below(t->seed, STREAM_KIND, i, 2));
 		break;
 	case 3:						/* fainter still */
