@@ -8,6 +8,7 @@ one as it lies in registers, so nothing crosses between threads in between. Rows
 """
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 import d2k
 
 SIDE = tl.constexpr(64)
@@ -15,36 +16,21 @@ PROGRAMS_PER_SM, STAGES = {1: 5, 2: 3}, {1: 3, 2: 3}        # by the number of h
 
 
 @triton.jit
-def more_columns(t, i, BIT: tl.constexpr):
-    """Doubles the columns of a block of the Hadamard matrix: the new lowest bit of a column's place is BIT of its j."""
-    t = tl.join(t, t ^ (i & BIT)[:, None] * (0x8000 // BIT))
-    return tl.reshape(t, (t.shape[0], 2 * t.shape[1]))
-
-
-@triton.jit
-def factor(i, j, BIT2: tl.constexpr, BIT1: tl.constexpr, BIT0: tl.constexpr):
-    """64 columns (-1)^popcount(i & j) as the bits of bf16 numbers: eight of them by j, and all by the three bits that j
-    does not have."""
+def signs(i, j):
+    """Entries (-1)^popcount(i & j) of the Hadamard matrix; i and j are below 64."""
     k = i[:, None] & j[None, :]
-    k = (0x6996 >> ((k ^ (k >> 4)) & 15)) & 1           # the parity of k, which is below 64
-    t = more_columns(more_columns(more_columns(k << 15 | 0x3f80, i, BIT2), i, BIT1), i, BIT0)
-    return t.to(tl.int16)
+    k = k ^ (k >> 4)
+    k = k ^ (k >> 2)
+    k = k ^ (k >> 1)
+    return 1 - 2 * (k & 1)
 
 
 @triton.jit
-def held_columns(i):
-    """H_64 with its columns reordered: column 8 a + 2 b + c of a product is column 16 b + 2 a + c of the tile. So a
-    thread, which has those of one b, has 16 neighbours."""
-    return factor(i, tl.arange(0, 8) * 2, 32, 16, 1).to(tl.bfloat16, bitcast=True)
-
-
-@triton.jit
-def stacked(i, HIGH: tl.constexpr):
-    """H_HIGH, as often as it fits on the diagonal."""
-    t = factor(i % HIGH, tl.arange(0, 8) * 8, 4, 2, 1)
-    if HIGH < SIDE:
-        t = tl.where(i[:, None] // HIGH == tl.arange(0, SIDE)[None, :] // HIGH, t, 0).to(tl.int16)
-    return t.to(tl.bfloat16, bitcast=True)
+def held_columns():
+    """Column 8 a + 2 b + c of a product is made column 16 b + 2 a + c of the tile: so a thread, which has those of one
+    b, has 16 neighbours."""
+    c = tl.arange(0, SIDE)
+    return c // 2 % 4 * 16 + c // 8 * 2 + c % 2
 
 
 @triton.jit
@@ -74,13 +60,13 @@ def scales(amax, N: tl.constexpr):
 
 
 @triton.jit
-def hadamard_quant(x, q, s, M, N: tl.constexpr, HALVES: tl.constexpr, WIDTH: tl.constexpr, STAGES: tl.constexpr):
+def hadamard_quant(tile_in, q, s, M, N: tl.constexpr, HALVES: tl.constexpr, WIDTH: tl.constexpr, STAGES: tl.constexpr):
     HIGH: tl.constexpr = N // WIDTH // (2 if WIDTH == SIDE and HALVES == 2 else 1)      # lines of a row in a tile
     GROUP: tl.constexpr = SIDE // HIGH                                                  # rows of x in a tile
-    tile_in = tl.make_tensor_descriptor(x, [M * (N // WIDTH), WIDTH], [WIDTH, 1], [SIDE, SIDE])
     i = tl.arange(0, SIDE)
-    right = held_columns(i)
-    left = stacked(i, HIGH)
+    right = signs(i, held_columns()).to(tl.bfloat16)
+    # H_HIGH, as often as it fits on the diagonal
+    left = tl.where(i[:, None] // HIGH == i[None, :] // HIGH, signs(i % HIGH, i % HIGH), 0).to(tl.bfloat16)
 
     for tile in tl.range(tl.program_id(0), tl.cdiv(M, GROUP), tl.num_programs(0), num_stages=STAGES):
         first = tile.to(tl.int64) * (GROUP * N)
@@ -124,4 +110,5 @@ def run(x, q, s):
     width = 128 if N == 128 else 64
     tiles = d2k.cdiv(M, max(1, 4096 // N)) if N > 128 else d2k.cdiv(M, 64)
     programs = min(tiles, PROGRAMS_PER_SM[halves] * d2k.num_sms())
-    hadamard_quant[(programs,)](x, q, s, M, N, HALVES=halves, WIDTH=width, STAGES=STAGES[halves], num_warps=4)
+    lines = TensorDescriptor(x, [M * N // width, width], [width, 1], [64, 64])
+    hadamard_quant[(programs,)](lines, q, s, M, N, HALVES=halves, WIDTH=width, STAGES=STAGES[halves], num_warps=4)
