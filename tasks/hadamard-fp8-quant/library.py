@@ -9,7 +9,7 @@ FLOOR, FP8_MAX = 1e-8, 448.0
 
 
 def inputs(dims, params, device="cuda"):
-    """Normal rows with channels of different sizes, some large, padding, and rows with one channel far above the rest."""
+    """Normal rows with channels of different sizes, some large; padding; rows with one channel far above the rest."""
     m, n = dims["M"], dims["N"]
     size = 0.5 + torch.rand(n, device=device)
     size *= torch.where(torch.rand(n, device=device) < 1 / 64, 16.0, 1.0)
@@ -61,8 +61,8 @@ def butterflies(x):
 
 
 def forms(dims, params):
-    """Dense and factored eager, and each of them compiled; the butterflies only compiled. The matrix is made at the first
-    call, outside the timed window, as a user of the library would keep it."""
+    """Dense and factored eager, and each of them compiled; the butterflies only compiled. The matrix is made at the
+    first call, outside the timed window, as a user of the library would keep it."""
     @functools.cache
     def matrix(device):
         return hadamard(dims["N"], device)
