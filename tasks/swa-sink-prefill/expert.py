@@ -52,6 +52,9 @@ def attend(q, k, v, sink, o, lse, keys, values, S, window, factor, B: tl.constex
     oldest = tl.maximum(i - window, -1)
     tiles = tl.cdiv(i0 - max(i0 - window + 1, 0), TILE)
     clear = max(i0 + POSITIONS - window, 0)
+    t = tl.dot(x, own_y.T)
+    t = tl.where((own[None, :] <= i[:, None]) & (own[None, :] > oldest[:, None]), t, float("-inf"))
+    top, mass, acc = absorb(t, own_z, factor, top, mass, acc)
     for start in tl.range(i0 - tiles * TILE, i0, TILE, num_stages=STAGES):
         y = keys.load([b * S + start, g * D])
         s = tl.dot(x, y.T)
@@ -60,9 +63,6 @@ def attend(q, k, v, sink, o, lse, keys, values, S, window, factor, B: tl.constex
             s = tl.where(j[None, :] > oldest[:, None], s, float("-inf"))
         z = values.load([b * S + start, g * D])
         top, mass, acc = absorb(s, z, factor, top, mass, acc)
-    s = tl.dot(x, own_y.T)
-    s = tl.where((own[None, :] <= i[:, None]) & (own[None, :] > oldest[:, None]), s, float("-inf"))
-    top, mass, acc = absorb(s, own_z, factor, top, mass, acc)
     tl.store(o + at, (acc * (1.0 / mass)[:, None]).to(tl.bfloat16), mask=(i < S)[:, None])
     tl.store(lse + (b * (HKV * G) + h) * S + i, (top + tl.log2(mass)) * 0.6931471805599453, mask=i < S)
 
