@@ -1,9 +1,9 @@
 """Attention over a window: rows of a tile are few positions times all query heads that share a key-value head.
 
 A tile of 128 rows so spans few positions, and the tokens that any of its rows sees are hardly more than the tokens
-that each row sees. They are visited in tiles that are counted back from the first position of the queries: whole tiles of
-older tokens first, of which only the oldest need a mask, then one short tile, the positions of the queries themselves,
-for which alone later tokens must be hidden. It is loaded at the very start, with the queries, and used last.
+that each row sees. The queries' own positions are one short tile, for which alone later tokens must be hidden; it is
+loaded at the very start, with the queries, and used first. Older tokens follow in whole tiles that are counted back from
+the first position of the queries, of which only those at the window's old edge need a mask.
 """
 import triton
 import triton.language as tl
@@ -11,7 +11,6 @@ import d2k
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 LOG2E = 1.4426950408889634
-NONE = -1.0e30
 
 
 @triton.jit
@@ -52,9 +51,9 @@ def attend(q, k, v, sink, o, lse, keys, values, S, window, factor, B: tl.constex
     oldest = tl.maximum(i - window, -1)
     tiles = tl.cdiv(i0 - max(i0 - window + 1, 0), TILE)
     clear = max(i0 + POSITIONS - window, 0)
-    t = tl.dot(x, own_y.T)
-    t = tl.where((own[None, :] <= i[:, None]) & (own[None, :] > oldest[:, None]), t, float("-inf"))
-    top, mass, acc = absorb(t, own_z, factor, top, mass, acc)
+    own_s = tl.dot(x, own_y.T)
+    own_s = tl.where((own[None, :] <= i[:, None]) & (own[None, :] > oldest[:, None]), own_s, float("-inf"))
+    top, mass, acc = absorb(own_s, own_z, factor, top, mass, acc)
     for start in tl.range(i0 - tiles * TILE, i0, TILE, num_stages=STAGES):
         y = keys.load([b * S + start, g * D])
         s = tl.dot(x, y.T)
