@@ -47,13 +47,16 @@ def attend(q, k, v, sink, o, lse, keys, values, S, window, factor, B: tl.constex
     top = tl.load(sink + h) * 1.4426950408889634
     mass = tl.where(top > -1.0e30, 1.0, 0.0)
     top = tl.maximum(top, -1.0e30)
-    acc = tl.zeros((ROWS, D), tl.float32)
     oldest = tl.maximum(i - window, -1)
     tiles = tl.cdiv(i0 - max(i0 - window + 1, 0), TILE)
     clear = max(i0 + POSITIONS - window, 0)
     own_s = tl.dot(x, own_y.T)
     own_s = tl.where((own[None, :] <= i[:, None]) & (own[None, :] > oldest[:, None]), own_s, float("-inf"))
-    top, mass, acc = absorb(own_s, own_z, factor, top, mass, acc)
+    new_top = tl.maximum(top, tl.max(own_s, axis=1) * factor)
+    own_p = tl.exp2(own_s * factor - new_top[:, None])
+    mass = mass * tl.exp2(top - new_top) + tl.sum(own_p, axis=1)
+    acc = tl.dot(own_p.to(tl.bfloat16), own_z)
+    top = new_top
     for start in tl.range(i0 - tiles * TILE, i0, TILE, num_stages=STAGES):
         y = keys.load([b * S + start, g * D])
         s = tl.dot(x, y.T)
