@@ -45,4 +45,5 @@ def attend(q, k, v, sink, o, lse, S, HQ, HKV, window, scale, D: tl.constexpr, QU
 
 def run(q, k, v, sink, o, lse, *, window, scale):
     B, S, HQ, D = q.shape
-    attend[lambda c: (triton.cdiv(S, c["QUERIES"]), B * HQ)](q, k, v, sink, o, lse, S, HQ, k.shape[2], window, scale, D=D)
+    attend[lambda c: (triton.cdiv(S, c["QUERIES"]), B * HQ)](q, k, v, sink, o, lse, S, HQ, k.shape[2], window, scale,
+                                                              D=D)

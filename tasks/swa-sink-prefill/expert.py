@@ -2,8 +2,8 @@
 
 A tile of 128 rows so spans few positions, and the tokens that any of its rows sees are hardly more than the tokens
 that each row sees. The queries' own positions are one short tile, for which alone later tokens must be hidden; it is
-loaded at the very start, with the queries, and used first. Older tokens follow in whole tiles that are counted back from
-the first position of the queries, of which only those at the window's old edge need a mask.
+loaded at the very start, with the queries, and used first. Older tokens follow in whole tiles that are counted back
+from the first position of the queries, of which only those at the window's old edge need a mask.
 """
 import triton
 import triton.language as tl

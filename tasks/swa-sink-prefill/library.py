@@ -1,4 +1,4 @@
-"""The same operator by PyTorch: eager in chunks of queries, FlexAttention, and its FlashAttention 2, which knows windows.
+"""The same operator by PyTorch: eager in chunks of queries, FlexAttention, its FlashAttention 2, which knows windows.
 
 None of these kernels has sinks. A sink is a factor on the output and a term of lse, applied afterwards in one
 compiled pointwise pass.

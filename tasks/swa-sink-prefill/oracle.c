@@ -1,8 +1,8 @@
 /* Causal attention with a sliding window and sinks, in double.
  *
- * Queries have one of eight kinds, which change with head and position: plain noise, flat to sharp, or noise and a token
- * to be found: the query's own, the oldest in its window, the one before that, the next one, or one somewhere in the
- * window, with a score beyond what exp in single precision can take. */
+ * Queries have one of eight kinds, which change with head and position: plain noise, flat to sharp, or noise and a
+ * token to be found: the query's own, the oldest in its window, the one before that, the next one, or one somewhere
+ * in the window, with a score beyond what exp in single precision can take. */
 #include "oracle.h"
 
 enum { STREAM_SIZE = 1, STREAM_MEAN, STREAM_SINK, STREAM_KEY, STREAM_VALUE, STREAM_QUERY };

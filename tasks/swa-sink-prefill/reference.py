@@ -1,4 +1,4 @@
-"""Causal attention with a sliding window and sinks in PyTorch: a masked score matrix with one more column, in double."""
+"""Causal attention with a window and sinks in PyTorch: a masked score matrix with one more column, in double."""
 import torch
 
 
