@@ -10,7 +10,11 @@ for dir in "$D2K_ROOT"/tasks/*/; do
 		run timeout 300 d2k-time --check-oracle "$task" --target "$target"
 		exits 0 "$task: compiles for the host and for $target"
 		like "$(<out)" "bytes of cubin for $target" "$task: a cubin for $target"
-		unlike "$(<out)" 'not finite [1-9]' "$task: everything is finite"
+		# an input may be infinite where the text says that it is
+		infinite=$(grep 'not finite [1-9]' out | while read -r name _; do
+			grep -q "$name.*infinity\|infinity.*$name" "$dir/task.md" || echo "$name"
+		done)
+		is "$infinite" '' "$task: everything is finite that should be"
 	done
 	before=$(find "$D2K_STORE/oracle" -type f | wc -l)
 	cp out first

@@ -27,8 +27,8 @@ run "$D2K_ROOT/pipelines/rejudge"
 exits 2 "rejudge without a judge"
 
 # Rejudging. The judge is a script that finds nothing; every verdict is "no".
-task=$(cd "$D2K_ROOT/tasks" && printf '%s\n' */ | head -n 1)
-task=${task%/}
+task=$(cd "$D2K_ROOT/tasks" && printf '%s\n' */task.json | head -n 1)
+task=${task%/task.json}
 jq -c '{content: ({verdicts: [.items[] | {id, verdict: "no", quotes: [], reason: "a test"}]} | tojson)}' \
 	"$D2K_ROOT/guidance/$task.json" >judge.jsonl
 record() { # ID JUDGE: a finished record, oddly spaced, with numbers that a careless reader would change

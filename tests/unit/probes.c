@@ -87,10 +87,20 @@ static bool moved(struct view *v, int i, char *out)
 	return true;
 }
 
-/* An element in a coarser type: floats as bf16, 16-bit floats with two fraction bits, 8-bit ones without their last
- * bit, integers next to the right one. */
-static void coarsen(enum dtype t, char *p)
+/* Whether a task lets 16-bit values go into this output: none of its limits would tell. */
+static bool lets_short(const struct tensor *t)
 {
+	for (int k = 0; k < t->nchecks; k++)
+		if (t->check[k].metric > METRIC_MAXN || t->check[k].max < 0x1p-8)
+			return false;
+	return true;
+}
+
+/* An element in a coarser type: floats as bf16, 16-bit floats (and others that may be made from such) with two fraction
+ * bits, 8-bit ones without their last bit, integers next to the right one. */
+static void coarsen(const struct tensor *tensor, char *p)
+{
+	enum dtype t = tensor->dtype;
 	double x = element_get(t, p);
 	unsigned char code[8];
 	int exponent;
@@ -98,9 +108,12 @@ static void coarsen(enum dtype t, char *p)
 	switch (t) {
 	case DT_F64:
 	case DT_F32:
-		element_put(DT_BF16, code, x);
-		element_put(t, p, element_get(DT_BF16, code));
-		break;
+		if (!lets_short(tensor)) {
+			element_put(DT_BF16, code, x);
+			element_put(t, p, element_get(DT_BF16, code));
+			break;
+		}
+		/* fall through */
 	case DT_F16:
 	case DT_BF16:
 		x = rint(8 * frexp(x, &exponent));
@@ -117,10 +130,10 @@ static void coarsen(enum dtype t, char *p)
 
 static bool coarse(struct view *v, int i, char *out)
 {
-	enum dtype t = v->in.task->tensors[i].dtype;
+	const struct tensor *t = &v->in.task->tensors[i];
 
 	for (size_t k = 0; k < (size_t)v->in.elements[i]; k++)
-		coarsen(t, out + k * dtype_size[t]);
+		coarsen(t, out + k * dtype_size[t->dtype]);
 	return true;
 }
 
