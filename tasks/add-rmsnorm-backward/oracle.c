@@ -23,6 +23,7 @@ FN double size_of_w(const struct task *t) { return size(t, 2, -2, 5); }
 
 /* One in 1024 of the channels, which few rows use. */
 FN int is_massive(i64 n) { return n % 1024 == 37; }
+FN double count_massive(const struct task *t) { return (double)((t->N + 986) / 1024); }
 
 STAGE(make_channels)
 {
@@ -45,7 +46,7 @@ STAGE(make_rows)
 	double dy = size(t, 1, -12, 11) * pow2(-rand_below(t->seed, STREAM_ROW, at + 3, last ? 3 : 8));
 	i64 follows = rand_below(t->seed, STREAM_ROW, at + 4, 8);
 	/* What the channels add to the mean square, on average. */
-	double mean_square = 1 + 35.0 / 64 + (massive ? 128.0 * 128.0 / 1024 : 0);
+	double mean_square = 1 + 35.0 / 64 + (massive ? 128 * 128 * count_massive(t) / (double)t->N : 0);
 	double near = 0.9 + 0.2 * rand_uniform(t->seed, STREAM_ROW, at + 5);
 
 	t->row[3 * i] = massive ? -s : s;
