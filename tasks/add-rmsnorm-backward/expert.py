@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 import d2k
 
-STAGES = 2
+STAGES = 3
 MOST_PIECES = 3
 PER_WARP = 512                  # elements of a row
 WARPS_PER_SM = 16
@@ -99,7 +99,7 @@ def pieces_of(N):
 
 def run(dy, ds_out, s, rstd, w, dx, dw):
     M, N = dy.shape
-    warps = max(1, min(8, d2k.next_power_of_2(N) // PER_WARP))
+    warps = max(1, min(16, d2k.next_power_of_2(N) // PER_WARP))
     programs = min(d2k.cdiv(M, LEAST_ROWS), d2k.num_sms() * (WARPS_PER_SM // warps))
     sums = d2k.empty((programs, N), d2k.float32)
     rows_backward[(programs,)](dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS=pieces_of(N), STAGES=STAGES, num_warps=warps)
