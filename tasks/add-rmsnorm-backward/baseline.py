@@ -1,4 +1,4 @@
-"""Two passes: one over rows makes dx, one over bands of rows makes partial column sums, which a third kernel adds up."""
+"""Two passes: one over rows makes dx, one over bands of rows partial column sums, which a third kernel adds up."""
 import triton
 import triton.language as tl
 import d2k

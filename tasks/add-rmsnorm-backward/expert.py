@@ -1,11 +1,11 @@
 """One pass over the rows by programs that stay: dx leaves at once, the weight's gradient stays in registers.
 
-As many programs as the GPU holds at a time share out the rows. A program copies its next rows to shared memory while it
-works on one, has w and its sum of dw in registers from beginning to end, and writes that sum out once. A second kernel,
-which is launched before the first one ends and waits for it, adds the programs' sums in a fixed order.
+As many programs as the GPU holds at a time share out the rows. A program copies its next rows to shared memory while
+it works on one, has w and its sum of dw in registers from beginning to end, and writes that sum out once. A second
+kernel, which is launched before the first one ends and waits for it, adds the programs' sums in a fixed order.
 
-A row is cut into pieces whose widths are powers of two, the largest first, so that no lanes are spent on a row rounded up
-to a power of two. The pieces are tuples of tensors.
+A row is cut into pieces whose widths are powers of two, the largest first, so that no lanes are spent on a row rounded
+up to a power of two. The pieces are tuples of tensors.
 """
 import triton
 import triton.language as tl
@@ -102,5 +102,6 @@ def run(dy, ds_out, s, rstd, w, dx, dw):
     warps = max(1, min(16, d2k.next_power_of_2(N) // PER_WARP))
     programs = min(d2k.cdiv(M, LEAST_ROWS), d2k.num_sms() * (WARPS_PER_SM // warps))
     sums = d2k.empty((programs, N), d2k.float32)
-    rows_backward[(programs,)](dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS=pieces_of(N), STAGES=STAGES, num_warps=warps)
+    rows_backward[(programs,)](dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS=pieces_of(N), STAGES=STAGES,
+                               num_warps=warps)
     add_sums[(d2k.cdiv(N, 32),)](sums, dw, programs, N, ROWS=64, COLS=32, num_warps=8, launch_pdl=True)

@@ -35,8 +35,8 @@ STAGE(make_channels)
 	t->w[i] = bf16_put(size_of_w(t) * (rand_below(t->seed, STREAM_W, t->N + i, 8) ? w : -w));
 }
 
-/* Of a row: the size of s, negative where it has massive channels; the size of dy; how far dy follows s. The last row is
- * an ordinary one. */
+/* Of a row: the size of s, negative where it has massive channels; the size of dy; how far dy follows s. The last row
+ * is an ordinary one. */
 STAGE(make_rows)
 {
 	i64 at = 8 * i, last = i == t->M - 1;

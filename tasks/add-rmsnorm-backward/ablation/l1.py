@@ -1,4 +1,4 @@
-"""One pass makes dx and dw: a program has a band of rows and adds their share of dw to its own row of sums in scratch."""
+"""One pass makes dx and dw: a program has a band of rows and adds their share of dw to its own sums in scratch."""
 import triton
 import triton.language as tl
 import d2k

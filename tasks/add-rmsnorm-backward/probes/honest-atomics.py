@@ -1,4 +1,4 @@
-"""Right: one kernel walks a row in blocks twice, first for the mean, then for dx, and adds dw up by atomics in scratch."""
+"""Right: one kernel walks rows in blocks twice, for the mean and for dx, and adds dw up by atomics in scratch."""
 import triton
 import triton.language as tl
 import d2k
