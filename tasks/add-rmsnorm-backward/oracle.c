@@ -35,8 +35,8 @@ STAGE(make_channels)
 	t->w[i] = bf16_put(size_of_w(t) * (rand_below(t->seed, STREAM_W, t->N + i, 8) ? w : -w));
 }
 
-/* Of a row: the size of s, negative where it has massive channels; the size of dy; how far dy follows s. The last row
- * is an ordinary one. */
+/* Of a row: the size of s, negative where it has massive channels; the size of dy; how far dy follows s; the size of
+ * ds_out. The last row is an ordinary one. */
 STAGE(make_rows)
 {
 	i64 at = 8 * i, last = i == t->M - 1;
@@ -49,10 +49,11 @@ STAGE(make_rows)
 	double mean_square = 1 + 35.0 / 64 + (massive ? 128 * 128 * count_massive(t) / (double)t->N : 0);
 	double near = 0.9 + 0.2 * rand_uniform(t->seed, STREAM_ROW, at + 5);
 
-	t->row[3 * i] = massive ? -s : s;
-	t->row[3 * i + 1] = padding ? 0 : dy;
-	t->row[3 * i + 2] = follows < 3 ? 0 : 0.25 * (double)(follows - 4);
+	t->row[4 * i] = massive ? -s : s;
+	t->row[4 * i + 1] = padding ? 0 : dy;
+	t->row[4 * i + 2] = follows < 3 ? 0 : 0.25 * (double)(follows - 4);
 	t->rstd[i] = (float)(near / (s * det_sqrt(mean_square)));
+	t->row[4 * i + 3] = 0.5 * dy * size_of_w(t) * (double)t->rstd[i];
 }
 
 /* Four neighbours. */
@@ -61,9 +62,9 @@ STAGE(make_tensors)
 	i64 m = 4 * i / t->N, n = 4 * i % t->N;
 	struct normals a = rand_normals(t->seed, STREAM_S, i), b = rand_normals(t->seed, STREAM_DY, i);
 	struct normals c = rand_normals(t->seed, STREAM_DS, i);
-	float s = (float)t->row[3 * m], dy = (float)t->row[3 * m + 1], follow = (float)t->row[3 * m + 2];
+	float s = (float)t->row[4 * m], dy = (float)t->row[4 * m + 1], follow = (float)t->row[4 * m + 2];
 	int massive = s < 0;
-	float ds = (float)(size_of_w(t) * (double)t->rstd[m]) * (dy > 0 ? dy : 1e-3f) * 0.5f;
+	float ds = (float)t->row[4 * m + 3];
 
 	s = massive ? -s : s;
 	for (int k = 0; k < 4; k++) {
