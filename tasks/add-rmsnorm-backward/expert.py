@@ -1,7 +1,7 @@
 """One pass over the rows by programs that stay: dx leaves at once, the weight's gradient stays in registers.
 
-As many programs as the GPU holds at a time share out the rows. A program copies its next rows to shared memory while
-it works on one, has w and its sum of dw in registers from beginning to end, and writes that sum out once. A second
+As many programs as the GPU holds at a time share out the rows. A program loads its next row into registers before it
+works on one, has w and its sum of dw in registers from beginning to end, and writes that sum out once. A second
 kernel, which is launched before the first one ends and waits for it, adds the programs' sums in a fixed order.
 
 A row is cut into pieces whose widths are powers of two, the largest first, so that no lanes are spent on a row rounded
@@ -11,7 +11,6 @@ import triton
 import triton.language as tl
 import d2k
 
-STAGES = 3
 MOST_PIECES = 3
 PER_WARP = 512                  # elements of a row
 WARPS_PER_SM = 16
@@ -41,7 +40,7 @@ def store_piece(row, x, N, k: tl.constexpr, WIDTHS: tl.constexpr):
 
 
 @triton.jit
-def rows_backward(dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS: tl.constexpr, STAGES: tl.constexpr):
+def rows_backward(dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS: tl.constexpr):
     first = tl.program_id(0)
     step = tl.num_programs(0)
     weight = load_pieces(w, N, WIDTHS)
@@ -49,11 +48,16 @@ def rows_backward(dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS: tl.constexpr, 
     for k in tl.static_range(len(WIDTHS)):
         acc = acc + (tl.zeros((WIDTHS[k][1],), tl.float32),)
     r = tl.load(rstd + first)
-    for m in tl.range(first, M, step, num_stages=STAGES):
+    at = first.to(tl.int64) * N
+    grads = load_pieces(dy + at, N, WIDTHS)
+    inputs = load_pieces(s + at, N, WIDTHS)
+    through = load_pieces(ds_out + at, N, WIDTHS)
+    for m in tl.range(first, M, step):
         at = m.to(tl.int64) * N
-        grads = load_pieces(dy + at, N, WIDTHS)
-        inputs = load_pieces(s + at, N, WIDTHS)
-        through = load_pieces(ds_out + at, N, WIDTHS)
+        later = min(m + step, M - 1).to(tl.int64) * N       # behind the last row: any, not used
+        next_grads = load_pieces(dy + later, N, WIDTHS)
+        next_inputs = load_pieces(s + later, N, WIDTHS)
+        next_through = load_pieces(ds_out + later, N, WIDTHS)
         next_r = tl.load(rstd + m + step, mask=m + step < M, other=0.0)
         new = ()
         c = 0.0
@@ -68,6 +72,9 @@ def rows_backward(dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS: tl.constexpr, 
             x = inputs[k].to(tl.float32) * r
             store_piece(dx + at, (g * r - x * c + through[k].to(tl.float32)).to(tl.bfloat16), N, k, WIDTHS)
         r = next_r
+        grads = next_grads
+        inputs = next_inputs
+        through = next_through
     for k in tl.static_range(len(WIDTHS)):
         store_piece(sums + first * N, acc[k], N, k, WIDTHS)
     tl.extra.cuda.gdc_launch_dependents()
@@ -102,6 +109,5 @@ def run(dy, ds_out, s, rstd, w, dx, dw):
     warps = max(1, min(16, d2k.next_power_of_2(N) // PER_WARP))
     programs = min(d2k.cdiv(M, LEAST_ROWS), d2k.num_sms() * (WARPS_PER_SM // warps))
     sums = d2k.empty((programs, N), d2k.float32)
-    rows_backward[(programs,)](dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS=pieces_of(N), STAGES=STAGES,
-                               num_warps=warps)
+    rows_backward[(programs,)](dy, ds_out, s, rstd, w, dx, sums, M, N, WIDTHS=pieces_of(N), num_warps=warps)
     add_sums[(d2k.cdiv(N, 32),)](sums, dw, programs, N, ROWS=64, COLS=32, num_warps=8, launch_pdl=True)
