@@ -13,8 +13,8 @@ def load_keys(row, i, n):
     return tl.where(i < n, bits ^ ((bits >> 31) & 0x7fffffff), -2147483648)
 
 
-@triton.autotune(configs=[triton.Config({"TILE": t}, num_warps=w) for t, w in ((2048, 4), (4096, 8), (8192, 16),
-                                                                               (8192, 32))], key=["B", "N"])
+@triton.autotune(configs=[triton.Config({"TILE": t}, num_warps=w) for t, w in ((8192, 16), (4096, 8), (4096, 16),
+                                                                               (2048, 4))], key=["B", "N"])
 @triton.jit
 def select(score, lens, idx, B, N, TILE: tl.constexpr):
     b = tl.program_id(0)
