@@ -16,6 +16,7 @@ BINS = tl.constexpr(2048)
 SAMPLE = tl.constexpr(2048)
 SMALL = tl.constexpr(4096)
 LARGE = tl.constexpr(8192)
+RUN = tl.constexpr(16)
 
 
 @triton.jit
@@ -42,9 +43,19 @@ def load_keys(row, start, n, TILE: tl.constexpr, ALIGNED: tl.constexpr):
 
 
 @triton.jit
+def sums_upto(x, REVERSE: tl.constexpr = False):
+    """Running totals of a flat tile, first within runs of neighbours, then over the runs."""
+    T: tl.constexpr = x.shape[0]
+    x = tl.reshape(x, (T // RUN, RUN))
+    runs = tl.sum(x, 1)
+    before = tl.cumsum(runs, 0, reverse=REVERSE) - runs
+    return tl.reshape(tl.cumsum(x, 1, reverse=REVERSE) + before[:, None], (T,))
+
+
+@triton.jit
 def pick(h, need):
     """The bin in which the need-th from above lies, how many lie above this bin, and how many in it."""
-    upto = tl.cumsum(h, 0, reverse=True)
+    upto = sums_upto(h, True)
     above = upto - h
     here = (upto >= need) & (above < need)
     bin = tl.arange(0, BINS).to(tl.int64)
@@ -77,7 +88,7 @@ def collect(u, i, prefix, shift, need, out):
     last = prefix.to(tl.uint32, bitcast=True)
     above = top > last
     equal = top == last
-    ranks = tl.cumsum(above.to(tl.int32) + (equal.to(tl.int32) << 16), 0)
+    ranks = sums_upto(above.to(tl.int32) + (equal.to(tl.int32) << 16))
     ties = ranks >> 16
     win = above | (equal & (ties <= need))
     tl.store(out + (ranks & 0xffff) + tl.minimum(ties, need) - 1, i, mask=win)
@@ -124,22 +135,22 @@ def sample_bound(row, n):
 
 
 @triton.jit
-def select_found(found, counts, parts, total, bound, out, CHUNK: tl.constexpr, CHUNKS: tl.constexpr,
+def select_found(row, found, counts, parts, total, bound, out, CHUNK: tl.constexpr, CHUNKS: tl.constexpr,
                  TILE: tl.constexpr):
-    """The winners among what the chunks left, each at the beginning of its part of the workspace."""
+    """The winners among the indices that the chunks left, each at the beginning of its part of the workspace."""
     j = tl.arange(0, TILE)
     at = j
     begin = tl.zeros((), tl.int32)
     for part in tl.static_range(CHUNKS):
         at = tl.where(j >= begin, j + (part * CHUNK - begin), at)
         begin += tl.load(counts + part, mask=part < parts, other=0, cache_modifier=".cg")
-    word = tl.load(found + at, mask=j < total, other=0, cache_modifier=".cg")
-    key = (word >> 32).to(tl.int32)
+    i = tl.load(found + at, mask=j < total, other=0, cache_modifier=".cg")
+    key = ordered(tl.load(row + i, mask=j < total, other=0.0))
     u = tl.where(j < total, key - bound + 1, 0).to(tl.uint32, bitcast=True)
     top = tl.max(u).to(tl.float32).to(tl.int32, bitcast=True)
     shift = tl.maximum((top >> 23) - 126 - DIGIT, 0)
     prefix, shift, need = find(u, KEEP, shift, 0)
-    collect(u, word.to(tl.int32), prefix, shift, need, out)
+    collect(u, i, prefix, shift, need, out)
 
 
 @triton.jit
@@ -167,7 +178,7 @@ def select_streamed(row, n, out):
         top = (load_keys(row, start, n, SMALL, False).to(tl.int64) + 2147483648) >> shift
         above = (top > prefix) & (i < n)
         equal = (top == prefix) & (i < n)
-        ranks = tl.cumsum(above.to(tl.int32) + (equal.to(tl.int32) << 16), 0)
+        ranks = sums_upto(above.to(tl.int32) + (equal.to(tl.int32) << 16))
         ties = ranks >> 16
         win = above | (equal & (ties <= need))
         tl.store(out + written + (ranks & 0xffff) + tl.minimum(ties, need) - 1, i, mask=win)
@@ -195,9 +206,8 @@ def long_rows(score, lens, idx, found, counts, tickets, N, CHUNK: tl.constexpr, 
         if n > SMALL:
             bound = sample_bound(row, n)
         keep = key >= bound
-        place = tl.cumsum(keep.to(tl.int32), 0)
-        word = (key.to(tl.int64) << 32) | (chunk * CHUNK + tl.arange(0, CHUNK)).to(tl.int64)
-        tl.store(found + chunk * CHUNK + place - 1, word, mask=keep)
+        place = sums_upto(keep.to(tl.int32))
+        tl.store(found + chunk * CHUNK + place - 1, chunk * CHUNK + tl.arange(0, CHUNK), mask=keep)
         tl.store(counts + chunk, tl.sum(keep.to(tl.int32)))
         tl.debug_barrier()
         if tl.atomic_add(tickets + b, 1, sem="acq_rel") == parts - 1:
@@ -206,9 +216,9 @@ def long_rows(score, lens, idx, found, counts, tickets, N, CHUNK: tl.constexpr, 
             if (total < KEEP) | (total > LARGE):
                 select_streamed(row, n, out)
             elif total <= SMALL:
-                select_found(found, counts, parts, total, bound, out, CHUNK, CHUNKS, SMALL)
+                select_found(row, found, counts, parts, total, bound, out, CHUNK, CHUNKS, SMALL)
             else:
-                select_found(found, counts, parts, total, bound, out, CHUNK, CHUNKS, LARGE)
+                select_found(row, found, counts, parts, total, bound, out, CHUNK, CHUNKS, LARGE)
 
 
 def run(score, lens, idx):
@@ -219,7 +229,7 @@ def run(score, lens, idx):
         return
     chunk = 16384 if B * N >= 16384 * 4 * d2k.num_sms() else 8192
     chunks = d2k.cdiv(N, chunk)
-    found = d2k.empty(B * chunks * chunk, d2k.int64)
+    found = d2k.empty(B * chunks * chunk, d2k.int32)
     counts = d2k.empty(B * chunks, d2k.int32)
     tickets = d2k.zeros(B, d2k.int32)
     long_rows[(B, chunks)](score, lens, idx, found, counts, tickets, N, CHUNK=chunk, CHUNKS=chunks, ALIGNED=aligned,
