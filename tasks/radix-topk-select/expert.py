@@ -188,7 +188,7 @@ def select_streamed(row, n, out):
 
 @triton.jit
 def long_rows(score, lens, idx, found, counts, tickets, N, CHUNK: tl.constexpr, CHUNKS: tl.constexpr,
-              ALIGNED: tl.constexpr):
+              TILE: tl.constexpr, ALIGNED: tl.constexpr):
     b = tl.program_id(0).to(tl.int64)
     chunk = tl.program_id(1)
     n = tl.load(lens + b)
@@ -201,14 +201,19 @@ def long_rows(score, lens, idx, found, counts, tickets, N, CHUNK: tl.constexpr, 
             take_all(n, out)
     elif chunk * CHUNK < n:
         parts = (n + CHUNK - 1) // CHUNK
-        key = load_keys(row, chunk * CHUNK, n, CHUNK, ALIGNED)
+        key = load_keys(row, chunk * CHUNK, n, TILE, ALIGNED)
         bound = tl.full((), -2147483647, tl.int32)
         if n > SMALL:
             bound = sample_bound(row, n)
-        keep = key >= bound
-        place = sums_upto(keep.to(tl.int32))
-        tl.store(found + chunk * CHUNK + place - 1, chunk * CHUNK + tl.arange(0, CHUNK), mask=keep)
-        tl.store(counts + chunk, tl.sum(keep.to(tl.int32)))
+        kept = tl.zeros((), tl.int32)
+        for start in range(chunk * CHUNK, tl.minimum((chunk + 1) * CHUNK, n), TILE):
+            if start > chunk * CHUNK:
+                key = load_keys(row, start, n, TILE, ALIGNED)
+            keep = key >= bound
+            place = sums_upto(keep.to(tl.int32))
+            tl.store(found + chunk * CHUNK + kept + place - 1, start + tl.arange(0, TILE), mask=keep)
+            kept += tl.sum(keep.to(tl.int32))
+        tl.store(counts + chunk, kept)
         tl.debug_barrier()
         if tl.atomic_add(tickets + b, 1, sem="acq_rel") == parts - 1:
             part = tl.arange(0, triton.next_power_of_2(CHUNKS))
@@ -225,12 +230,12 @@ def run(score, lens, idx):
     B, N = score.shape
     aligned = N % 16 == 0
     if N <= 8192:
-        short_rows[(B,)](score, lens, idx, B, N, ALIGNED=aligned, num_warps=8)
+        short_rows[(B,)](score, lens, idx, B, N, ALIGNED=aligned, num_warps=16, maxnreg=64)
         return
-    chunk = 16384 if B * N >= 16384 * 4 * d2k.num_sms() else 8192
+    chunk = 16384
     chunks = d2k.cdiv(N, chunk)
     found = d2k.empty(B * chunks * chunk, d2k.int32)
     counts = d2k.empty(B * chunks, d2k.int32)
     tickets = d2k.zeros(B, d2k.int32)
-    long_rows[(B, chunks)](score, lens, idx, found, counts, tickets, N, CHUNK=chunk, CHUNKS=chunks, ALIGNED=aligned,
-                           num_warps=chunk // 1024)
+    long_rows[(B, chunks)](score, lens, idx, found, counts, tickets, N, CHUNK=chunk, CHUNKS=chunks, TILE=8192,
+                           ALIGNED=aligned, num_warps=16, maxnreg=64)
