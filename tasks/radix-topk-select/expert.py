@@ -237,5 +237,5 @@ def run(score, lens, idx):
     found = d2k.empty(B * chunks * chunk, d2k.int32)
     counts = d2k.empty(B * chunks, d2k.int32)
     tickets = d2k.zeros(B, d2k.int32)
-    long_rows[(B, chunks)](score, lens, idx, found, counts, tickets, N, CHUNK=chunk, CHUNKS=chunks, TILE=8192,
+    long_rows[(B, chunks)](score, lens, idx, found, counts, tickets, N, CHUNK=chunk, CHUNKS=chunks, TILE=4096,
                            ALIGNED=aligned, num_warps=16, maxnreg=64)
