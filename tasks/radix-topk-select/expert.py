@@ -1,5 +1,5 @@
-"""The threshold by digits: a histogram of the leading bits says in which bin the last winner lies, and only what lies in
-that bin is looked at again, by the next bits.
+"""The threshold by digits: a histogram of the leading bits says in which bin the last winner lies, and only what lies
+in that bin is looked at again, by the next bits.
 
 A short row is loaded once and stays in registers. A long row is cut into chunks, one program each. A sample of the row
 gives a bound that the last winner hardly ever lies below; each program reads its chunk once and writes down what is not

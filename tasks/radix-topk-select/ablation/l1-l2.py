@@ -1,4 +1,5 @@
-"""The expert's steps with a row or its survivors kept on chip between digits, and one program to a row of any length."""
+"""The expert's steps with a row or its survivors kept on chip between digits, and one program to a row of any
+length."""
 import triton
 import triton.language as tl
 import d2k
@@ -9,7 +10,6 @@ BINS = tl.constexpr(2048)
 SAMPLE = tl.constexpr(2048)
 SMALL = tl.constexpr(4096)
 LARGE = tl.constexpr(8192)
-RUN = tl.constexpr(16)
 
 
 @triton.jit
@@ -25,30 +25,17 @@ def unsigned(key):
 
 
 @triton.jit
-def load_keys(row, start, n, TILE: tl.constexpr, ALIGNED: tl.constexpr):
-    """Keys from start on, the lowest integer behind the end of the row. Aligned rows are loaded in whole vectors."""
+def load_keys(row, start, n, TILE: tl.constexpr):
+    """Keys from start on, the lowest integer behind the end of the row."""
     i = start + tl.arange(0, TILE)
-    limit = n
-    if ALIGNED:
-        limit = (n + 3) // 4 * 4
-    key = ordered(tl.load(row + i, mask=i < limit, other=0.0))
+    key = ordered(tl.load(row + i, mask=i < n, other=0.0))
     return tl.where(i < n, key, -2147483648)
-
-
-@triton.jit
-def sums_upto(x, REVERSE: tl.constexpr = False):
-    """Running totals of a flat tile, first within runs of neighbours, then over the runs."""
-    T: tl.constexpr = x.shape[0]
-    x = tl.reshape(x, (T // RUN, RUN))
-    runs = tl.sum(x, 1)
-    before = tl.cumsum(runs, 0, reverse=REVERSE) - runs
-    return tl.reshape(tl.cumsum(x, 1, reverse=REVERSE) + before[:, None], (T,))
 
 
 @triton.jit
 def pick(h, need):
     """The bin in which the need-th from above lies, how many lie above this bin, and how many in it."""
-    upto = sums_upto(h, True)
+    upto = tl.cumsum(h, 0, reverse=True)
     above = upto - h
     here = (upto >= need) & (above < need)
     bin = tl.arange(0, BINS).to(tl.int64)
@@ -81,15 +68,14 @@ def collect(u, i, prefix, shift, need, out):
     last = prefix.to(tl.uint32, bitcast=True)
     above = top > last
     equal = top == last
-    ranks = sums_upto(above.to(tl.int32) + (equal.to(tl.int32) << 16))
-    ties = ranks >> 16
+    ties = tl.cumsum(equal.to(tl.int32), 0)
     win = above | (equal & (ties <= need))
-    tl.store(out + (ranks & 0xffff) + tl.minimum(ties, need) - 1, i, mask=win)
+    tl.store(out + tl.cumsum(win.to(tl.int32), 0) - 1, i, mask=win)
 
 
 @triton.jit
-def select_row(row, n, out, TILE: tl.constexpr, ALIGNED: tl.constexpr):
-    u = unsigned(load_keys(row, 0, n, TILE, ALIGNED))
+def select_row(row, n, out, TILE: tl.constexpr):
+    u = unsigned(load_keys(row, 0, n, TILE))
     prefix, shift, need = find(u, KEEP, tl.full((), 21, tl.int32), 0)
     collect(u, tl.arange(0, TILE), prefix, shift, need, out)
 
@@ -125,7 +111,7 @@ def select_streamed(row, n, out):
         h = tl.zeros((BINS,), tl.int32)
         for start in range(0, n, SMALL):
             i = start + tl.arange(0, SMALL)
-            u = load_keys(row, start, n, SMALL, False).to(tl.int64) + 2147483648
+            u = load_keys(row, start, n, SMALL).to(tl.int64) + 2147483648
             digit = (u >> lower) & ((1 << (shift - lower)) - 1)
             h += tl.histogram(digit.to(tl.int32), BINS, mask=(i < n) & ((u >> shift) == prefix))
         bin, above, count = pick(h, need)
@@ -135,40 +121,39 @@ def select_streamed(row, n, out):
     written = tl.zeros((), tl.int32)
     for start in range(0, n, SMALL):
         i = start + tl.arange(0, SMALL)
-        top = (load_keys(row, start, n, SMALL, False).to(tl.int64) + 2147483648) >> shift
+        top = (load_keys(row, start, n, SMALL).to(tl.int64) + 2147483648) >> shift
         above = (top > prefix) & (i < n)
         equal = (top == prefix) & (i < n)
-        ranks = sums_upto(above.to(tl.int32) + (equal.to(tl.int32) << 16))
-        ties = ranks >> 16
+        ties = tl.cumsum(equal.to(tl.int32), 0)
         win = above | (equal & (ties <= need))
-        tl.store(out + written + (ranks & 0xffff) + tl.minimum(ties, need) - 1, i, mask=win)
+        tl.store(out + written + tl.cumsum(win.to(tl.int32), 0) - 1, i, mask=win)
         written += tl.sum(win.to(tl.int32))
         need -= tl.minimum(tl.sum(equal.to(tl.int32)), need)
 
 
 @triton.jit
-def write_found(row, n, bound, found, ALIGNED: tl.constexpr):
+def write_found(row, n, bound, found):
     """The indices of all scores from the bound on, in order; how many there are."""
     total = tl.zeros((), tl.int32)
     for start in range(0, n, SMALL):
-        keep = load_keys(row, start, n, SMALL, ALIGNED) >= bound
-        tl.store(found + total + sums_upto(keep.to(tl.int32)) - 1, start + tl.arange(0, SMALL), mask=keep)
+        keep = load_keys(row, start, n, SMALL) >= bound
+        tl.store(found + total + tl.cumsum(keep.to(tl.int32), 0) - 1, start + tl.arange(0, SMALL), mask=keep)
         total += tl.sum(keep.to(tl.int32))
     return total
 
 
 @triton.jit
-def select_found(row, found, total, bound, out, TILE: tl.constexpr):
+def select_found(row, found, total, out, TILE: tl.constexpr):
     j = tl.arange(0, TILE)
     i = tl.load(found + j, mask=j < total, other=0)
     key = ordered(tl.load(row + i, mask=j < total, other=0.0))
-    u = tl.where(j < total, key - bound + 1, 0).to(tl.uint32, bitcast=True)
+    u = unsigned(tl.where(j < total, key, -2147483648))
     prefix, shift, need = find(u, KEEP, tl.full((), 21, tl.int32), 0)
     collect(u, i, prefix, shift, need, out)
 
 
 @triton.jit
-def select(score, lens, idx, found, N, ALIGNED: tl.constexpr):
+def select(score, lens, idx, found, N):
     b = tl.program_id(0).to(tl.int64)
     n = tl.load(lens + b)
     row = score + b * N
@@ -177,22 +162,22 @@ def select(score, lens, idx, found, N, ALIGNED: tl.constexpr):
     if n <= KEEP:
         take_all(n, out)
     elif n <= SMALL:
-        select_row(row, n, out, SMALL, ALIGNED)
+        select_row(row, n, out, SMALL)
     elif n <= LARGE:
-        select_row(row, n, out, LARGE, ALIGNED)
+        select_row(row, n, out, LARGE)
     else:
         bound = sample_bound(row, n)
-        total = write_found(row, n, bound, found, ALIGNED)
+        total = write_found(row, n, bound, found)
         tl.debug_barrier()
         if (total < KEEP) | (total > LARGE):
             select_streamed(row, n, out)
         elif total <= SMALL:
-            select_found(row, found, total, bound, out, SMALL)
+            select_found(row, found, total, out, SMALL)
         else:
-            select_found(row, found, total, bound, out, LARGE)
+            select_found(row, found, total, out, LARGE)
 
 
 def run(score, lens, idx):
     B, N = score.shape
     found = d2k.empty((B, N), d2k.int32)
-    select[(B,)](score, lens, idx, found, N, ALIGNED=N % 16 == 0, num_warps=16)
+    select[(B,)](score, lens, idx, found, N, num_warps=16)
