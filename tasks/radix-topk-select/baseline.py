@@ -7,16 +7,19 @@ LOWEST = tl.constexpr(-2147483647)
 
 
 @triton.jit
-def load_keys(row, i, n):
+def load_keys(row, i, n, ALIGNED: tl.constexpr):
     """Integers that are ordered as the scores are; below all of them behind the end of the row."""
-    bits = tl.load(row + i, mask=i < n, other=0.0).to(tl.int32, bitcast=True)
+    limit = n
+    if ALIGNED:
+        limit = (n + 3) // 4 * 4
+    bits = tl.load(row + i, mask=i < limit, other=0.0).to(tl.int32, bitcast=True)
     return tl.where(i < n, bits ^ ((bits >> 31) & 0x7fffffff), -2147483648)
 
 
 @triton.autotune(configs=[triton.Config({"TILE": t}, num_warps=w) for t, w in ((8192, 16), (4096, 8), (4096, 16),
                                                                                (2048, 4))], key=["B", "N"])
 @triton.jit
-def select(score, lens, idx, B, N, TILE: tl.constexpr):
+def select(score, lens, idx, B, N, TILE: tl.constexpr, ALIGNED: tl.constexpr):
     b = tl.program_id(0)
     n = tl.load(lens + b)
     row = score + b.to(tl.int64) * N
@@ -32,7 +35,7 @@ def select(score, lens, idx, B, N, TILE: tl.constexpr):
         threshold = middle.to(tl.int32)
         counts = tl.zeros((TILE,), tl.int32)
         for start in range(0, n, TILE):
-            key = load_keys(row, start + tl.arange(0, TILE), n)
+            key = load_keys(row, start + tl.arange(0, TILE), n, ALIGNED)
             counts += (key >= threshold).to(tl.int32)
         count = tl.sum(counts)
         if count >= want:
@@ -47,14 +50,14 @@ def select(score, lens, idx, B, N, TILE: tl.constexpr):
     ties = tl.zeros((), tl.int32)
     if lose > 0:
         for start in range(0, n, TILE):
-            ties += tl.sum((load_keys(row, start + tl.arange(0, TILE), n) == last).to(tl.int32))
+            ties += tl.sum((load_keys(row, start + tl.arange(0, TILE), n, ALIGNED) == last).to(tl.int32))
         ties -= lose
     else:
         ties = n
     written = tl.zeros((), tl.int32)
     for start in range(0, n, TILE):
         i = start + tl.arange(0, TILE)
-        key = load_keys(row, i, n)
+        key = load_keys(row, i, n, ALIGNED)
         equal = (key == last).to(tl.int32)
         win = (key > last) | ((equal != 0) & (tl.cumsum(equal) <= ties))
         ties -= tl.sum(equal)
@@ -68,4 +71,4 @@ def select(score, lens, idx, B, N, TILE: tl.constexpr):
 
 def run(score, lens, idx):
     B, N = score.shape
-    select[(B,)](score, lens, idx, B, N)
+    select[(B,)](score, lens, idx, B, N, ALIGNED=N % 16 == 0)

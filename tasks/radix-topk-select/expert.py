@@ -3,8 +3,8 @@ in that bin is looked at again, by the next bits.
 
 A short row is loaded once and stays in registers. A long row is cut into chunks, one program each. A sample of the row
 gives a bound that the last winner hardly ever lies below; each program reads its chunk once and writes down what is not
-below the bound, in order of index. The last program of a row to finish finds the winners among these few. It also sees
-if the sample misled them, and then goes over the whole row. Rows of at most 2048 scores need no scores.
+below the bound, in order of index. A second launch, a program for each row, finds the winners among these few. It also
+sees if the sample misled the first, and then goes over the whole row. Rows of at most 2048 scores need no scores.
 """
 import triton
 import triton.language as tl
@@ -187,7 +187,7 @@ def select_streamed(row, n, out):
 
 
 @triton.jit
-def long_rows(score, lens, idx, found, counts, tickets, N, CHUNK: tl.constexpr, CHUNKS: tl.constexpr,
+def long_rows(score, lens, idx, found, counts, bounds, N, CHUNK: tl.constexpr, CHUNKS: tl.constexpr,
               TILE: tl.constexpr, ALIGNED: tl.constexpr):
     b = tl.program_id(0).to(tl.int64)
     chunk = tl.program_id(1)
@@ -214,16 +214,28 @@ def long_rows(score, lens, idx, found, counts, tickets, N, CHUNK: tl.constexpr, 
             tl.store(found + chunk * CHUNK + kept + place - 1, start + tl.arange(0, TILE), mask=keep)
             kept += tl.sum(keep.to(tl.int32))
         tl.store(counts + chunk, kept)
-        tl.debug_barrier()
-        if tl.atomic_add(tickets + b, 1, sem="acq_rel") == parts - 1:
-            part = tl.arange(0, triton.next_power_of_2(CHUNKS))
-            total = tl.sum(tl.load(counts + part, mask=part < parts, other=0, cache_modifier=".cg"))
-            if (total < KEEP) | (total > LARGE):
-                select_streamed(row, n, out)
-            elif total <= SMALL:
-                select_found(row, found, counts, parts, total, bound, out, CHUNK, CHUNKS, SMALL)
-            else:
-                select_found(row, found, counts, parts, total, bound, out, CHUNK, CHUNKS, LARGE)
+        tl.store(bounds + b, bound)
+
+
+@triton.jit
+def finish(score, lens, idx, found, counts, bounds, N, CHUNK: tl.constexpr, CHUNKS: tl.constexpr):
+    b = tl.program_id(0).to(tl.int64)
+    n = tl.load(lens + b)
+    row = score + b * N
+    out = idx + b * KEEP
+    found += b * CHUNKS * CHUNK
+    counts += b * CHUNKS
+    if n > KEEP:
+        parts = (n + CHUNK - 1) // CHUNK
+        bound = tl.load(bounds + b)
+        part = tl.arange(0, triton.next_power_of_2(CHUNKS))
+        total = tl.sum(tl.load(counts + part, mask=part < parts, other=0, cache_modifier=".cg"))
+        if (total < KEEP) | (total > LARGE):
+            select_streamed(row, n, out)
+        elif total <= SMALL:
+            select_found(row, found, counts, parts, total, bound, out, CHUNK, CHUNKS, SMALL)
+        else:
+            select_found(row, found, counts, parts, total, bound, out, CHUNK, CHUNKS, LARGE)
 
 
 def run(score, lens, idx):
@@ -236,6 +248,7 @@ def run(score, lens, idx):
     chunks = d2k.cdiv(N, chunk)
     found = d2k.empty(B * chunks * chunk, d2k.int32)
     counts = d2k.empty(B * chunks, d2k.int32)
-    tickets = d2k.zeros(B, d2k.int32)
-    long_rows[(B, chunks)](score, lens, idx, found, counts, tickets, N, CHUNK=chunk, CHUNKS=chunks, TILE=4096,
+    bounds = d2k.empty(B, d2k.int32)
+    long_rows[(B, chunks)](score, lens, idx, found, counts, bounds, N, CHUNK=chunk, CHUNKS=chunks, TILE=4096,
                            ALIGNED=aligned, num_warps=16, maxnreg=64)
+    finish[(B,)](score, lens, idx, found, counts, bounds, N, CHUNK=chunk, CHUNKS=chunks, num_warps=16)

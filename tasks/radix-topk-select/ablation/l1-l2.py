@@ -180,4 +180,4 @@ def select(score, lens, idx, found, N):
 def run(score, lens, idx):
     B, N = score.shape
     found = d2k.empty((B, N), d2k.int32)
-    select[(B,)](score, lens, idx, found, N, num_warps=16)
+    select[(B,)](score, lens, idx, found, N, num_warps=16, maxnreg=64)
