@@ -153,7 +153,28 @@ def select_found(row, found, total, out, TILE: tl.constexpr):
 
 
 @triton.jit
-def select(score, lens, idx, found, N):
+def select_short(score, lens, idx, B, N):
+    b = (B - 1 - tl.program_id(0)).to(tl.int64)
+    n = tl.load(lens + b)
+    if n <= KEEP:
+        take_all(n, idx + b * KEEP)
+    elif n <= SMALL:
+        select_row(score + b * N, n, idx + b * KEEP, SMALL)
+    else:
+        select_row(score + b * N, n, idx + b * KEEP, LARGE)
+
+
+@triton.jit
+def thin(score, lens, found, totals, N):
+    b = tl.program_id(0).to(tl.int64)
+    n = tl.load(lens + b)
+    row = score + b * N
+    if n > LARGE:
+        tl.store(totals + b, write_found(row, n, sample_bound(row, n), found + b * N))
+
+
+@triton.jit
+def select(score, lens, idx, found, totals, N):
     b = tl.program_id(0).to(tl.int64)
     n = tl.load(lens + b)
     row = score + b * N
@@ -161,14 +182,10 @@ def select(score, lens, idx, found, N):
     out = idx + b * KEEP
     if n <= KEEP:
         take_all(n, out)
-    elif n <= SMALL:
-        select_row(row, n, out, SMALL)
     elif n <= LARGE:
         select_row(row, n, out, LARGE)
     else:
-        bound = sample_bound(row, n)
-        total = write_found(row, n, bound, found)
-        tl.debug_barrier()
+        total = tl.load(totals + b)
         if (total < KEEP) | (total > LARGE):
             select_streamed(row, n, out)
         elif total <= SMALL:
@@ -179,5 +196,10 @@ def select(score, lens, idx, found, N):
 
 def run(score, lens, idx):
     B, N = score.shape
+    if N <= 8192:
+        select_short[(B,)](score, lens, idx, B, N, num_warps=16, maxnreg=64)
+        return
     found = d2k.empty((B, N), d2k.int32)
-    select[(B,)](score, lens, idx, found, N, num_warps=16, maxnreg=64)
+    totals = d2k.empty(B, d2k.int32)
+    thin[(B,)](score, lens, found, totals, N, num_warps=8)
+    select[(B,)](score, lens, idx, found, totals, N, num_warps=16)
