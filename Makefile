@@ -45,7 +45,7 @@ UNITS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 # the libraries of a GPU that is not there
 FAKES = $(addprefix $(BUILD)/tests/fake/,libcuda.so.1 libnvidia-ml.so.1 libnvrtc.so)
 TASK_NAMES = $(if $(TASK),$(TASK),$(patsubst tasks/%/task.json,%,$(wildcard tasks/*/task.json)))
-SCRIPTS = $(shell grep -rlIE '^\#!.*\bbash' tools tests pipelines .ci)
+SCRIPTS = $(shell grep -rlIE '^\#!.*\bbash' tools tests pipelines tasks .ci)
 
 all: $(TOOLS)
 units: $(UNITS) $(FAKES)
