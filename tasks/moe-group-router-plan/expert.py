@@ -202,7 +202,7 @@ def run(logits, bias, ids, w, count, offset, perm, *, G, TG, rsf):
     before = d2k.empty((words, E), d2k.int32)
     choose[(words,)](logits, bias, ids, w, marks, T, rsf, E=E, G=int(G), TG=int(TG), LANES=lanes, TOKENS=TOKENS,
                      WIDTH=width, num_warps=4)
-    scan[(E // 8,)](marks, before, count, words, E, ROWS=min(2048, max(64, d2k.next_power_of_2(words))), COLUMNS=8,
+    scan[(E // 8,)](marks, before, count, words, E, ROWS=min(1024, max(64, d2k.next_power_of_2(words))), COLUMNS=8,
                     num_warps=16)
     place[(d2k.cdiv(T * 8, 1024),)](ids, marks, before, count, offset, perm, T * 8, E, WIDTH=width, BLOCK=1024,
                                     num_warps=8)
