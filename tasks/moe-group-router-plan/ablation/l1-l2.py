@@ -86,7 +86,7 @@ def row_lists(logits, bias, t, T, E, LISTS: tl.constexpr):
     score = tl.where((e < E) & (s >= 0), s + tl.load(bias + e, mask=e < E, other=0.0), float("-inf"))
     a, b, c, d, e, f, g, h = eighths(score)
     n = tl.arange(0, LISTS)[None, :] * 8 + tl.zeros((t.shape[0], LISTS), tl.int32)
-        return sort8(a, n, b, n + 1, c, n + 2, d, n + 3, e, n + 4, f, n + 5, g, n + 6, h, n + 7)
+    return sort8(a, n, b, n + 1, c, n + 2, d, n + 3, e, n + 4, f, n + 5, g, n + 6, h, n + 7)
 
 
 @triton.jit
@@ -120,8 +120,8 @@ def choose(logits, bias, ids, w, marks, T, rsf, E: tl.constexpr, G: tl.constexpr
         f = tl.where(kept, f, float("-inf"))
         g = tl.where(kept, g, float("-inf"))
         h = tl.where(kept, h, float("-inf"))
-            lists = tl.reduce((a, an, b, bn, c, cn, d, dn,
-                      e, en, f, fn, g, gn, h, hn), 1, merge8)
+    lists = tl.reduce((a, an, b, bn, c, cn, d, dn,
+                       e, en, f, fn, g, gn, h, hn), 1, merge8)
     a, an, b, bn, c, cn, d, dn, e, en, f, fn, g, gn, h, hn = lists
     k = tl.arange(0, 8)[None, :]
     chosen = an[:, None] + tl.zeros_like(k)

@@ -86,7 +86,7 @@ def row_lists(logits, bias, t, T, E, LISTS: tl.constexpr):
     score = tl.where((e < E) & (s >= 0), s + tl.load(bias + e, mask=e < E, other=0.0), float("-inf"))
     a, b, c, d, e, f, g, h = eighths(score)
     n = tl.arange(0, LISTS)[None, :] * 8 + tl.zeros((t.shape[0], LISTS), tl.int32)
-        return sort8(a, n, b, n + 1, c, n + 2, d, n + 3, e, n + 4, f, n + 5, g, n + 6, h, n + 7)
+    return sort8(a, n, b, n + 1, c, n + 2, d, n + 3, e, n + 4, f, n + 5, g, n + 6, h, n + 7)
 
 
 @triton.jit

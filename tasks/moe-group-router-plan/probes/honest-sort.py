@@ -1,4 +1,5 @@
-"""Right: sorts each row whole, by keys of score and index in 64 bits, and places choices by sorting a block of them by expert."""
+"""Right: sorts each row whole, by keys of score and index in 64 bits, and places
+choices by sorting a block of them by expert."""
 import triton
 import triton.language as tl
 import d2k
