@@ -14,7 +14,8 @@ import triton.language as tl
 import d2k
 
 INDEX = tl.constexpr(511)
-TOKENS = 32
+TOKENS = 32                                     # of a word
+WORDS = 8                                       # of a block of the plan
 
 
 @triton.jit
@@ -74,13 +75,14 @@ def merge8(a, b, c, d, e, f, g, h, a2, b2, c2, d2, e2, f2, g2, h2):
 
 
 @triton.jit
-def keys4(logits, bias, t, e, T, E):
+def keys4(logits, bias, t, e, T, E, RAGGED: tl.constexpr):
     """Keys of four neighbouring experts for each token and lane, as four tensors."""
     x = tl.load(logits + t * E + e, mask=(t < T) & (e < E), other=0.0)
     b = tl.load(bias + e, mask=e < E, other=0.0) + 6.0
-    c = tl.math.fdiv(1.0, 1.0 + tl.exp2(x * -1.4426950408889634), ieee_rounding=False) + b    # in [5, 8)
+    c = tl.math.fdiv(1.0, 1.0 + tl.exp2(x * -1.4426950408889634), approx=True) + b    # in [5, 8)
     key = (c.to(tl.uint32, bitcast=True) << 9) | (INDEX - e).to(tl.uint32)
-    key = tl.where((e < E) & (t >= 0), key, 0)
+    if RAGGED:
+        key = tl.where((e < E) & (t >= 0), key, 0)
     even, odd = tl.split(tl.reshape(key, (key.shape[0], key.shape[1], 2, 2)))
     k0, k2 = tl.split(even)
     k1, k3 = tl.split(odd)
@@ -88,9 +90,9 @@ def keys4(logits, bias, t, e, T, E):
 
 
 @triton.jit
-def keys8(logits, bias, t, e, T, E):
-    a, b, c, d = keys4(logits, bias, t, e, T, E)
-    f, g, h, i = keys4(logits, bias, t, e + 4, T, E)
+def keys8(logits, bias, t, e, T, E, RAGGED: tl.constexpr):
+    a, b, c, d = keys4(logits, bias, t, e, T, E, RAGGED)
+    f, g, h, i = keys4(logits, bias, t, e + 4, T, E, RAGGED)
     return a, b, c, d, f, g, h, i
 
 
@@ -112,10 +114,11 @@ def choose(logits, bias, ids, w, marks, T, rsf, E: tl.constexpr, G: tl.constexpr
         first = lane * 8 + four
         stride: tl.constexpr = LANES * 8
         chunks: tl.constexpr = (E + LANES * 8 - 1) // (LANES * 8)
-    a, b, c, d, e, f, g, h = keys8(logits, bias, t, first, T, E)
+    RAGGED: tl.constexpr = chunks * LANES * 8 != E
+    a, b, c, d, e, f, g, h = keys8(logits, bias, t, first, T, E, RAGGED)
     a, b, c, d, e, f, g, h = sort8(a, b, c, d, e, f, g, h)
     for i in tl.static_range(1, chunks):
-        a2, b2, c2, d2, e2, f2, g2, h2 = keys8(logits, bias, t, first + i * stride, T, E)
+        a2, b2, c2, d2, e2, f2, g2, h2 = keys8(logits, bias, t, first + i * stride, T, E, RAGGED)
         a2, b2, c2, d2, e2, f2, g2, h2 = sort8(a2, b2, c2, d2, e2, f2, g2, h2)
         a, b, c, d, e, f, g, h = merge8(a, b, c, d, e, f, g, h, a2, b2, c2, d2, e2, f2, g2, h2)
 
@@ -162,34 +165,45 @@ def population(x):
 
 
 @triton.jit
-def scan(marks, before, count, words, E, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """Of each word's expert: how many choices lie in the words above it; and how many there are in all."""
-    e = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+def scan(marks, before, count, words, blocks, E, WORDS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """For each expert: how many choices lie before each block of WORDS words, and how many there are in all."""
+    e = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     total = tl.zeros((COLUMNS,), tl.int32)
-    for start in range(0, words, ROWS):
+    for start in range(0, blocks, ROWS):
         r = start + tl.arange(0, ROWS)[:, None]
-        at = r * E + e[None, :]
-        n = population(tl.load(marks + at, mask=(r < words) & (at >= 0), other=0))
-        tl.store(before + at, tl.cumsum(n, axis=0) - n + total[None, :], mask=(r < words) & (at >= 0))
+        n = tl.zeros((ROWS, COLUMNS), tl.int32)
+        for i in tl.static_range(WORDS):
+            there = (r * WORDS + i < words) & (e < E)
+            n += population(tl.load(marks + (r * WORDS + i) * E + e, mask=there, other=0))
+        tl.store(before + r * E + e, tl.cumsum(n, axis=0) - n + total[None, :], mask=(r < blocks) & (e < E))
         total += tl.sum(n, axis=0)
-    tl.store(count + e, total)
+    tl.store(count + tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS), total)
 
 
 @triton.jit
-def place(ids, marks, before, count, offset, perm, pairs, E, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
+def place(ids, marks, before, count, offset, perm, pairs, words, E, WORDS: tl.constexpr, WIDTH: tl.constexpr):
+    """A block of WORDS words: first places of each word and expert are put together on chip and looked up there."""
+    block = tl.program_id(0)
     every = tl.arange(0, WIDTH)
     n = tl.load(count + every, mask=every < E, other=0)
     starts = tl.cumsum(n, axis=0) - n
-    if tl.program_id(0) == 0:
+    if block == 0:
         tl.store(offset + every, starts, mask=every < E)
         tl.store(offset + E, pairs)
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    e = tl.load(ids + i, mask=i < pairs, other=0)
-    at = (i // 256) * E + e
-    word = tl.load(marks + at, mask=i < pairs, other=0)
-    above = tl.load(before + at, mask=i < pairs, other=0)
-    lower = (tl.full((BLOCK,), 1, tl.int32) << ((i // 8) & 31)) - 1
-    to = tl.gather(starts, e, axis=0) + above + population(word & lower)
+    starts += tl.load(before + block * E + every, mask=every < E, other=0)
+
+    row = tl.arange(0, WORDS)[:, None]
+    there = (block * WORDS + row < words) & (every[None, :] < E)
+    bits = tl.load(marks + (block * WORDS + row) * E + every[None, :], mask=there, other=0)
+    n = population(bits)
+    first = tl.reshape(tl.cumsum(n, axis=0) - n + starts[None, :], (WORDS * WIDTH,))
+    bits = tl.reshape(bits, (WORDS * WIDTH,))
+
+    own = tl.arange(0, WORDS * 256)
+    i = block * (WORDS * 256) + own
+    at = own // 256 * WIDTH + tl.load(ids + i, mask=i < pairs, other=0)
+    lower = (tl.full((WORDS * 256,), 1, tl.int32) << ((own // 8) & 31)) - 1
+    to = tl.gather(first, at, axis=0) + population(tl.gather(bits, at, axis=0) & lower)
     tl.store(perm + to, i, mask=i < pairs)
 
 
@@ -199,10 +213,10 @@ def run(logits, bias, ids, w, count, offset, perm, *, G, TG, rsf):
     width = d2k.next_power_of_2(E)
     lanes = int(G) if G > 1 else 8 if E % 64 == 0 else 4
     marks = d2k.empty((words, E), d2k.int32)
-    before = d2k.empty((words, E), d2k.int32)
+    blocks = d2k.cdiv(words, WORDS)
+    before = d2k.empty((blocks, E), d2k.int32)
     choose[(words,)](logits, bias, ids, w, marks, T, rsf, E=E, G=int(G), TG=int(TG), LANES=lanes, TOKENS=TOKENS,
                      WIDTH=width, num_warps=4)
-    scan[(E // 8,)](marks, before, count, words, E, ROWS=min(1024, max(64, d2k.next_power_of_2(words))), COLUMNS=8,
-                    num_warps=16)
-    place[(d2k.cdiv(T * 8, 1024),)](ids, marks, before, count, offset, perm, T * 8, E, WIDTH=width, BLOCK=1024,
-                                    num_warps=8)
+    scan[(E // 8,)](marks, before, count, words, blocks, E, WORDS=WORDS,
+                    ROWS=min(256, max(16, d2k.next_power_of_2(blocks))), COLUMNS=8, num_warps=16)
+    place[(blocks,)](ids, marks, before, count, offset, perm, T * 8, words, E, WORDS=WORDS, WIDTH=width, num_warps=8)
