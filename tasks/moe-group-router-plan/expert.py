@@ -1,13 +1,13 @@
 """Three launches: choose and mark, scan, place.
 
-A program chooses for 32 tokens, a row of logits spread over a few lanes. Each lane sorts its experts in lists of eight in
-its own registers and merges them to its eight best; with groups, a lane holds a group, whose score is then the sum of
-its list's first two. Lists of a row's lanes are merged in a tournament. A choice sets one bit, the token's, in a word
-of (32 tokens, expert): the population count of words is the histogram, that of the bits below the token's own is
+A program chooses for 32 tokens, a row of logits spread over a few lanes. Each lane sorts its experts in lists of eight
+in its own registers and merges them to its eight best; with groups, a lane holds a group, whose score is then the sum
+of its list's first two. Lists of a row's lanes are merged in a tournament. A choice sets one bit, the token's, in a
+word of (32 tokens, expert): the population count of words is the histogram, that of the bits below the token's own is
 the stable rank. So neither the experts of a row nor the choices are ever sorted.
 
-Keys are c as fixed-point numbers of 23 bits, steps of 2^-21, over the complement of the index. Different c are more than
-20 such steps apart, and equal ones fall to the lower index.
+Keys are c as fixed-point numbers of 23 bits, steps of 2^-21, over the complement of the index. Different c are more
+than 20 such steps apart, and equal ones fall to the lower index.
 """
 import triton
 import triton.language as tl

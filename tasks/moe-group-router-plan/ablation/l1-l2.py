@@ -189,7 +189,7 @@ def run(logits, bias, ids, w, count, offset, perm, *, G, TG, rsf):
     before = d2k.empty((words, E), d2k.int32)
     choose[(d2k.cdiv(T, TOKENS),)](logits, bias, ids, w, marks, T, rsf, E=E, G=int(G), TG=int(TG),
                                    LISTS=d2k.next_power_of_2(E // 8), TOKENS=TOKENS, num_warps=8)
-    scan[(E // 8,)](marks, before, count, words, E, ROWS=min(1024, max(64, d2k.next_power_of_2(words))), COLUMNS=8,
+    scan[(E // 4,)](marks, before, count, words, E, ROWS=min(1024, max(64, d2k.next_power_of_2(words))), COLUMNS=4,
                     num_warps=16)
     offsets[(1,)](count, offset, E, WIDTH=d2k.next_power_of_2(E))
     place[(d2k.cdiv(T * 8, 1024),)](ids, marks, before, offset, perm, T * 8, E, BLOCK=1024, num_warps=8)

@@ -234,7 +234,7 @@ def run(logits, bias, ids, w, count, offset, perm, *, G, TG, rsf):
                                    TOKENS=TOKENS, num_warps=4)
     mark[(d2k.cdiv(T * 8, 1024),)](ids, marks, T * 8, E, BLOCK=1024)
     tally[(d2k.cdiv(words * E, 1024),)](marks, tallies, words * E, BLOCK=1024)
-    scan[(E // 8,)](tallies, before, count, words, E, ROWS=min(1024, max(64, d2k.next_power_of_2(words))), COLUMNS=8,
+    scan[(E // 4,)](tallies, before, count, words, E, ROWS=min(1024, max(64, d2k.next_power_of_2(words))), COLUMNS=4,
                     num_warps=16)
     offsets[(1,)](count, offset, E, WIDTH=d2k.next_power_of_2(E))
     place[(d2k.cdiv(T * 8, 1024),)](ids, marks, before, offset, perm, T * 8, E, BLOCK=1024, num_warps=8)
