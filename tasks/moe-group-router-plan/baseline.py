@@ -1,5 +1,5 @@
-"""Choose by K rounds of arg-max over whole rows, count choices block by block, scan the counts, and place each choice by its
-rank in its block, a running sum over one-hot rows."""
+"""Choose by K rounds of arg-max over whole rows, count choices block by block, scan the counts, and place each choice by
+its rank in its block, a running sum over one-hot rows."""
 import triton
 import triton.language as tl
 import d2k

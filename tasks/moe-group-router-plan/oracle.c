@@ -1,8 +1,8 @@
 /* Routing by biased sigmoid scores, groups first, and the stable order of all choices by expert; in double.
  *
- * The biased scores of a row lie on a lattice of steps of 16 UNIT, each expert of the row in a residue class of its own,
- * shifted by its group times UNIT. So two experts differ by at least 9 UNIT, and the sums of two of different groups by
- * at least 2 UNIT: no decision hangs on rounding. Within its class a score is what a normal logit says, with a size that
+ * The biased scores of a row lie on a lattice of steps of 16 UNIT, each expert of the row in a residue class of its
+ * own, shifted by its group times UNIT. So two experts differ by at least 9 UNIT, and the sums of two of different
+ * groups by at least 2 UNIT: no decision hangs on rounding. Within its class a score is what a normal logit says, with a size that
  * depends on the row (flat or peaked) and a popularity of the expert. */
 #include "oracle.h"
 
@@ -17,10 +17,14 @@ FN double pow2(i64 n) { return of_bits((u64)(n + 1023) << 52); }
 
 /* ---- inputs */
 
+/* Of either sign; with eight groups well below zero, so that many c are negative. */
 STAGE(make_bias)
 {
-	double centre = (double)(rand_below(t->seed, STREAM_SCALE, 0, 5) - 3) * 0.25;
 	double spread = pow2(rand_below(t->seed, STREAM_SCALE, 1, 3) - 6);
+	double centre = (double)(rand_below(t->seed, STREAM_SCALE, 0, 5) - 3) * 0.25;
+
+	if (t->G >= 8)
+		centre = -0.5 - (double)rand_below(t->seed, STREAM_SCALE, 0, 3) * 0.125;
 
 	t->bias[i] = (float)clamp(centre + spread * rand_normal(t->seed, STREAM_BIAS, i), 0.98);
 }
