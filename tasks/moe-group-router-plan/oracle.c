@@ -2,8 +2,8 @@
  *
  * The biased scores of a row lie on a lattice of steps of 16 UNIT, each expert of the row in a residue class of its
  * own, shifted by its group times UNIT. So two experts differ by at least 9 UNIT, and the sums of two of different
- * groups by at least 2 UNIT: no decision hangs on rounding. Within its class a score is what a normal logit says, with a size that
- * depends on the row (flat or peaked) and a popularity of the expert. */
+ * groups by at least 2 UNIT: no decision hangs on rounding. Within its class a score is what a normal logit says, with
+ * a size that depends on the row (flat or peaked) and a popularity of the expert. */
 #include "oracle.h"
 
 #define UNIT 6e-6
@@ -40,7 +40,8 @@ STAGE(make_popular)
 /* Size, mean, and the order of the residue classes: a rotation of multiples of 1, 7, 11 or 13, none a divisor of E. */
 STAGE(make_rows)
 {
-	i64 kind = rand_below(t->seed, STREAM_ROW, 2 * i, 8), pick = rand_below(t->seed, STREAM_ROW, 2 * i + 1, 4 * t->E);
+	i64 kind = rand_below(t->seed, STREAM_ROW, 2 * i, 8);
+	i64 pick = rand_below(t->seed, STREAM_ROW, 2 * i + 1, 4 * t->E);
 	double size = pow2(rand_below(t->seed, STREAM_SCALE, 2, 3) - 2);
 
 	t->row[4 * i] = kind == 0 ? size / 8 : kind == 1 ? size * 4 : size;
@@ -63,7 +64,8 @@ STAGE(make_logits)
 		float v = size * (x.v[k] + (float)t->popular[e]) + mean;
 		double like = 0.5 + 0.5 * (double)(v / det_sqrtf(2.0f + v * v)), bias = (double)t->bias[e];
 		int cell = (int)((like + bias + 2) / width) - (int)(2 / width);
-		double c = (double)(cell * E + (e * multiple + shift) % E) * step + (double)(e / share) * UNIT, s = c - bias;
+		double c = (double)(cell * E + (e * multiple + shift) % E) * step + (double)(e / share) * UNIT;
+		double s = c - bias;
 
 		while (s < 0.002)
 			s += width;
