@@ -5,8 +5,10 @@
 #   make lint         gcc, clang, shellcheck make bench       throughput and memory of a filter
 #   make portable     bin/ for a host that lacks our shared libraries
 #   make bench-aa     whether the timer tells same from different; needs a GPU
+#   make tasks-check       whether tasks are complete and keep their rules; this and the next two take TASK=NAME
 #   make tolerance         how far tolerances are from right and wrong submissions, on the CPU; tests/tolerance-gpu
 #   make check-reference   oracles against PyTorch, where that is installed
+#   make tasks-gpu         all tasks' kernels, and PyTorch beside them, on a GPU: into out/tasks
 #   make check-gpu         the exploit corpus, on a GPU
 #   make install, make clean
 #
@@ -42,6 +44,7 @@ TOOLS = $(patsubst tools/%.c,$(BIN)/%,$(wildcard tools/d2k-*.c))
 UNITS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 # the libraries of a GPU that is not there
 FAKES = $(addprefix $(BUILD)/tests/fake/,libcuda.so.1 libnvidia-ml.so.1 libnvrtc.so)
+TASK_NAMES = $(if $(TASK),$(TASK),$(patsubst tasks/%/task.json,%,$(wildcard tasks/*/task.json)))
 SCRIPTS = $(shell grep -rlIE '^\#!.*\bbash' tools tests pipelines .ci)
 
 all: $(TOOLS)
@@ -95,11 +98,18 @@ bench-prepare: portable units
 bench-aa: bench-prepare
 	tests/bench/aa run out/bench out/bench-aa
 check-reference: all
-	tests/reference
+	mkdir -p results/reference
+	for task in $(TASK_NAMES); do \
+		D2K_BIN=$(abspath $(BIN)) tests/reference --bench $$task >results/reference/$$task.jsonl; done
+tasks-check: all
+	D2K_BIN=$(abspath $(BIN)) tests/tasks-check $(TASK)
+tasks-gpu: portable
+	tests/tasks-gpu build out/tasks-gpu $(TASK)
+	tests/tasks-gpu run out/tasks-gpu out/tasks
+	tests/tasks-gpu table out/tasks
 tolerance: all
 	mkdir -p results/tolerance
-	for task in tasks/*/task.json; do \
-		task=$$(basename $$(dirname $$task)); \
+	for task in $(TASK_NAMES); do \
 		D2K_BIN=$(abspath $(BIN)) pipelines/tolerance $$task >results/tolerance/$$task.jsonl; done
 check-gpu: all
 	D2K_BIN=$(abspath $(BIN)) tests/check-gpu
@@ -119,4 +129,4 @@ install: all
 	ln -sf $(foreach tool,$(notdir $(TOOLS)),../lib/d2k/bin/$(tool)) $(DESTDIR)$(PREFIX)/bin
 clean:
 	rm -rf build build-san bin
-.PHONY: all units demo check check-san lint bench bench-prepare bench-aa check-reference tolerance check-gpu portable install clean
+.PHONY: all units demo check check-san lint bench bench-prepare bench-aa tasks-check tasks-gpu check-reference tolerance check-gpu portable install clean

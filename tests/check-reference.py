@@ -55,7 +55,7 @@ def compare(tensor: dict, got: torch.Tensor, ref: torch.Tensor) -> dict:
     error, size = exact - finite, finite.norm()
     out["rfe"] = (error.norm() / size).item() if size > 0 else float(error.norm() > 0)
     out["maxn"] = (error.abs().max() / finite.square().mean().sqrt()).item() if size > 0 else float(error.norm() > 0)
-    rows, sizes = error.flatten(0, -2).norm(dim=-1), finite.flatten(0, -2).norm(dim=-1)
+    rows, sizes = (x.reshape(-1, x.shape[-1]).norm(dim=-1) for x in (error, finite))
     out["rows"] = torch.where(rows > 0, rows / sizes, 0).max().item()
     for check in tensor["check"]:
         if check["metric"] in ("rfe", "rows", "maxn"):

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const top_keys[] = { "version", "task", "items", NULL };
+/* "kind" and "headline" are for people's tables: neither agent nor judge is shown them */
+static const char *const top_keys[] = { "version", "task", "kind", "headline", "items", NULL };
 static const char *const item_keys[] = {
 	"id", "level", "text", "property", "requires", "weight", "evidence", "truth", NULL
 };
