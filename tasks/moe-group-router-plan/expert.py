@@ -217,6 +217,6 @@ def run(logits, bias, ids, w, count, offset, perm, *, G, TG, rsf):
     before = d2k.empty((blocks, E), d2k.int32)
     choose[(words,)](logits, bias, ids, w, marks, T, rsf, E=E, G=int(G), TG=int(TG), LANES=lanes, TOKENS=TOKENS,
                      WIDTH=width, num_warps=4)
-    scan[(E // 8,)](marks, before, count, words, blocks, E, WORDS=WORDS,
-                    ROWS=min(256, max(16, d2k.next_power_of_2(blocks))), COLUMNS=8, num_warps=16)
+    scan[(E // 4,)](marks, before, count, words, blocks, E, WORDS=WORDS,
+                    ROWS=min(256, max(16, d2k.next_power_of_2(blocks))), COLUMNS=4, num_warps=8)
     place[(blocks,)](ids, marks, before, count, offset, perm, T * 8, words, E, WORDS=WORDS, WIDTH=width, num_warps=8)
