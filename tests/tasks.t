@@ -8,6 +8,7 @@ export D2K_PYTHON=${D2K_PYTHON:-$D2K_ROOT/.venv/bin/python3}
 "$D2K_PYTHON" -c 'import triton' 2>err || skip_all 'no Triton here'
 project=$D2K_ROOT
 check=$project/tests/tasks-check
+export SMOKE_SECONDS=30	# other tests run beside this one
 
 for dir in "$project"/tasks/*/; do
 	[ -f "$dir/task.json" ] || continue
